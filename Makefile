@@ -23,9 +23,17 @@ check: lint types fast  ## under two minutes, for daily use
 quickstart: $(STAMP)  ## train, evaluate and draw a tiny CHARM: minutes on two cores
 	$(BIN)/charm quickstart
 
+# The environment is activated after the shell's own start-up file, in which pyenv and conda put theirs first.
 shell: $(STAMP)  ## a shell in which `charm` and `python` are this environment's
 	@echo "in this shell, charm is $(BIN)/charm; exit leaves it"
-	@. $(BIN)/activate && exec $${SHELL:-sh}
+	@for file in bashrc zshrc; do \
+	printf '[ ! -f ~/.%s ] || . ~/.%s\n. "$(abspath $(BIN))/activate"\n' $$file $$file > $(VENV)/.$$file; \
+	done
+	@case "$${SHELL##*/}" in \
+	zsh) ZDOTDIR=$(abspath $(VENV)) exec zsh -i ;; \
+	fish) exec fish --init-command 'source "$(abspath $(BIN))/activate.fish"' ;; \
+	*) exec bash --rcfile $(VENV)/.bashrc -i ;; \
+	esac
 
 mutations: $(DEV)  ## one mistake at a time in a copy of the core: do the tests notice?
 	$(BIN)/python benchmarks/mutations.py --jobs $(JOBS)
@@ -35,7 +43,8 @@ docs: $(DEV)  ## the documentation site in site/, warnings are errors; needs no 
 
 $(STAMP): pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --editable .
+	@echo "installing CHARM and PyTorch into $(VENV): a few minutes the first time, most of it downloads"
+	$(BIN)/python -m pip install --editable .
 	touch $(STAMP)
 
 $(DEV): $(STAMP)

@@ -44,7 +44,7 @@ from charm.errors import CharmError
 from charm.evaluation.ranking import Candidate
 from charm.evaluation.scoring import score_grids
 from charm.files import whole_folder, write_atomically
-from charm.models.canvas.slots import HostCopy
+from charm.models.canvas.training import HostCopy
 from charm.runs.settings import TrainConfig
 from charm.solving.group import Solver
 from charm.solving.options import SolveOptions
@@ -86,7 +86,7 @@ class Plan:
 
 
 def short(name: str, batch: int, views: int = 256, **optimizer: Any) -> TrainConfig:
-    """A preset for minutes on fit canvases: rates fall over the last half."""
+    """Return a preset for minutes on fit canvases: rates fall over the last half."""
     config = preset(name)
     data = replace(config.data, views=views, canvas="fit", synthetic_view_count=min(views, 16))
     settings = {"cooldown": 0.5, **optimizer}
@@ -147,12 +147,12 @@ def configuration(name: str, plan: Plan) -> TrainConfig:
         memory=replace(config.memory, rank=rank),
         data=replace(data, views=4),
     )
-    return tiny.sized(batch=4, tokens=LONGEST)
+    return tiny.sized(batch=2 if config.reasoner.kind == "vit" else 4, tokens=LONGEST)  # dropping attention is slow
 
 
 def _cut(reasoner: Any, small: dict[str, Any]) -> Any:
-    few = {"vit": {"placements": 2, "dropout": 0.0}, "writer": {}}.get(reasoner.kind, {"refinement_steps": 2})
-    return replace(reasoner, **small, **few)
+    few = {"vit": {"placements": 2, "heads": 1}, "writer": {}}.get(reasoner.kind, {"refinement_steps": 2})
+    return replace(reasoner, **{**small, **few})
 
 
 class Pace:
@@ -238,7 +238,7 @@ def learn(name: str, plan: Plan, out: Path, device: str) -> dict[str, Any]:
 
 
 def evaluation_tasks(count: int) -> list[Task]:
-    """Tasks of the evaluation set by a hash of their ids, as `charm solve --choose` takes them."""
+    """Return tasks of the evaluation set by a hash of their ids, as `charm solve --choose` takes them."""
     return choose(load_source("arc1/evaluation").tasks, count)
 
 
@@ -275,7 +275,7 @@ def adapt(plan: Plan, out: Path, device: str, kind: str) -> list[dict[str, Any]]
 
 
 def together(solver: Solver, tasks: Sequence[Task], seconds: float) -> dict[str, Solution]:
-    """A writer's answers, as `charm solve` gives them."""
+    """Return a writer's answers, as `charm solve` gives them."""
     best: dict[str, Solution] = {}
     solver.work(tasks, Clock(seconds), lambda used, text: None, best.update)
     return best
@@ -352,7 +352,7 @@ def recorded(task: Task, solution: Solution, seconds: float) -> dict[str, Any]:
 
 
 def judge(done: list[dict[str, Any]], tasks: int) -> dict[str, Any]:
-    """Scores over all tasks, and what a task took."""
+    """Score all tasks, and say what a task took."""
     asked = evaluation_tasks(tasks)
     ranked: dict[Question, list[Grid]] = {
         Question(one["task"], number): [torch.tensor(grid, dtype=torch.uint8).numpy() for grid in grids]
@@ -409,7 +409,7 @@ def table(found: list[dict[str, Any]]) -> str:
 
 
 def gather(out: Path, plan: Plan) -> list[dict[str, Any]]:
-    """The results of all finished systems, which are also written to one file."""
+    """Return the results of all finished systems, and write them to one file."""
     every = [out / name / "result.json" for name in SYSTEMS]
     results = [json.loads(path.read_text()) for path in every if path.is_file()]
     content = {"plan": asdict(plan), "systems": results}
@@ -418,16 +418,12 @@ def gather(out: Path, plan: Plan) -> list[dict[str, Any]]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--minutes", type=float, default=3.0, help="of training, for each system")
     parser.add_argument("--seconds", type=float, default=6.0, help="for each new task, votes included")
     parser.add_argument("--tasks", type=int, default=48, help="of the evaluation set")
     parser.add_argument("--only", nargs="*", choices=sorted(SYSTEMS), default=list(SYSTEMS)[:6])
-    parser.add_argument(
-        "--rearc", action="store_true", help="train on Re-ARC's pairs too, as many as there are"
-    )
+    parser.add_argument("--rearc", action="store_true", help="train on Re-ARC's pairs too, as many as there are")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--size", choices=("gpu", "tiny"), default="gpu")
     parser.add_argument("--device", default="auto")

@@ -28,9 +28,7 @@ REFERENCE_SECONDS, REFERENCE_GIB, REFERENCE_GB = 554, 14.8, 7.27  # the referenc
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--concept-arc", default="concept-arc", help="the source or a folder of its corpus")
     parser.add_argument("--batch", type=int, default=768)
@@ -52,9 +50,7 @@ def main() -> None:
         stored = Path(folder, "instances.npz").stat().st_size / 1e6
     device = torch.device(options.device)
     name = torch.cuda.get_device_name(device) if device.type == "cuda" else platform.processor()
-    print(
-        f"machine: {platform.machine()} {name}, {torch.get_num_threads()} threads, torch {torch.__version__}"
-    )
+    print(f"machine: {platform.machine()} {name}, {torch.get_num_threads()} threads, torch {torch.__version__}")
     print(
         f"prepare: {prepared:.1f} s ({REFERENCE_SECONDS / prepared:.0f}x the reference builder's speed), "
         f"{peak:.2f} GiB peak ({REFERENCE_GIB / peak:.0f}x less), {stored:.1f} MB on disk "

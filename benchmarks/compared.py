@@ -41,7 +41,7 @@ class Result(NamedTuple):
 
 
 def results(text: str) -> Iterator[Result]:
-    """The rows of the table that begins with COLUMNS, as far as they have a score on all tasks and a price."""
+    """Return the rows of the table that begins with COLUMNS, as far as they have a score on all tasks and a price."""
     lines = iter(text.splitlines())
     header = next(cells for line in lines if COLUMNS[0] in (cells := _cells(line)))
     places = [header.index(name) for name in COLUMNS]

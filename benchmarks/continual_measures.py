@@ -18,7 +18,7 @@ from charm.continual.measures import backward_transfer, forgetting, forward_tran
 
 
 def theirs(r: np.ndarray) -> dict[str, float]:
-    """BWT, forgetting and FWT as Avalanche computes them from a stream of evaluations."""
+    """Compute BWT, forgetting and FWT as Avalanche does, from a stream of evaluations."""
     bwt, forgot, forward = BWT(), Forgetting(), ForwardTransfer()
     tasks = r.shape[1]
     for task in range(tasks):

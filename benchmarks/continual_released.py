@@ -116,9 +116,7 @@ def run_trial(size: Size, stream: Path, device: str, out: Path, trial: Trial) ->
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("part", choices=("run", "report"))
     parser.add_argument("--size", choices=sorted(SIZES), default="gpu")
     methods = sorted({trial.method for trial in TRIALS})
@@ -137,7 +135,7 @@ def main() -> None:
         trials = [Trial(one.method, one.rate, order) for order in range(options.orders) for one in chosen]
         work = partial(attempt, partial(run_trial, size, stream, options.device, out))
         with process_pool(options.jobs) as children:
-            for _ in range(2):  # what ran out of memory beside others is tried again
+            for _ in range(2):  # what ran out of memory while others ran is tried again
                 list(children.map(work, trials))
         print(f"{options.jobs} jobs, {(time.monotonic() - began) / 60:.1f} minutes")
     table, *others = write_results(gather(out), out)

@@ -38,7 +38,7 @@ RULES = (np.fliplr, np.flipud, np.rot90, np.transpose)
 
 
 def toys(count: int, first: str, seed: int) -> TaskStream:
-    """Tasks whose rule turns or flips a grid of 3 x 3."""
+    """Make tasks whose rule turns or flips a grid of 3 x 3."""
     rng = np.random.default_rng(seed)
 
     def pair(number: int) -> Pair:
@@ -55,7 +55,7 @@ def toys(count: int, first: str, seed: int) -> TaskStream:
 
 
 def stage_bytes(run: Path, stage: int) -> int:
-    """The rows and the record of a stage, and the newest checkpoint."""
+    """Count the bytes of the rows and the record of a stage, and of the newest checkpoint."""
     steps = steps_of(run)
     files = [run / "rows" / f"{stage:04d}.safetensors", run / "stages" / f"{stage:04d}.json"]
     files += folder_of(run, steps[-1]).iterdir() if steps else ()
@@ -63,7 +63,7 @@ def stage_bytes(run: Path, stage: int) -> int:
 
 
 def measure(base: Path, tasks: Path, stages: int, out: Path) -> dict[str, list[float]]:
-    """Processor seconds and bytes of each stage but the first, which also warms up."""
+    """Measure processor seconds and bytes of each stage but the first, which also warms up."""
     shutil.rmtree(out, ignore_errors=True)
     found: dict[str, list[float]] = {"seconds": [], "bytes": []}
     began = 0.0
@@ -93,16 +93,14 @@ def measure(base: Path, tasks: Path, stages: int, out: Path) -> dict[str, list[f
 
 
 def smoothed(values: list[float], parts: int = 20) -> list[Point]:
-    """Medians of as many runs of stages: (middle of the run, median)."""
+    """Return medians of as many runs of stages: (middle of the run, median)."""
     size = max(1, len(values) // parts)
     chunks = [values[first : first + size] for first in range(0, len(values), size)]
     return [Point(size * n + 1.5 + len(one) / 2, (median(one),)) for n, one in enumerate(chunks)]
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--stages", type=int, nargs="+", default=[10, 100, 1000])
     parser.add_argument("--out", type=Path, default=Path("runs/continual-stages"))
     options = parser.parse_args()

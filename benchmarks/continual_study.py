@@ -41,7 +41,8 @@ import torch
 from benchmarks.continual_together import run_together
 from charm.arc.run import train
 from charm.config import to_json
-from charm.continual.results import memory_name, short_count, write_json
+from charm.continual.records import memory_name
+from charm.continual.results import short_count, write_json
 from charm.continual.run import StreamOptions, run_stream
 from charm.continual.streams import TaskStream, load_stream
 from charm.devices import place
@@ -49,9 +50,8 @@ from charm.drawing import figures
 from charm.drawing.figures import Point, Series
 from charm.errors import CharmError
 from charm.files import read_sealed
-from charm.paper.sizes import base_small, base_smoke, stream_small, stream_smoke
-from charm.paper.variants import VARIANTS
-from charm.paper.verdicts import Difference, paired
+from charm.paper.comparison import Difference, paired
+from charm.paper.runs import SIZES, VARIANTS, SizeName
 from charm.processes import process_pool
 from charm.runs.checkpoint import steps_of
 from charm.runs.settings import TrainConfig
@@ -68,9 +68,8 @@ BASES = {"cose": "bases.cose-r32", "table": "bases.table-r32"}
 
 @dataclass(frozen=True)
 class Study:
-    base: Callable[[TrainConfig], TrainConfig]
-    """A base at this size, given the paper's."""
-    stream: Callable[[StreamOptions], StreamOptions]
+    size: SizeName
+    """Of bases and streams in `charm reproduce`."""
     updates: int
     """Of a base."""
     stage: int
@@ -89,8 +88,8 @@ class Study:
 
 # The sizes of `charm reproduce`, with other tasks.
 STUDIES = {
-    "small": Study(base_small, stream_small, 4000, 100, 64, 110, 24),
-    "smoke": Study(base_smoke, stream_smoke, 2, 2, 8, 3, 2, pretraining=6, orders=2, bases=1, settings=1),
+    "small": Study("small", 4000, 100, 64, 110, 24),
+    "smoke": Study("smoke", 2, 2, 8, 3, 2, pretraining=6, orders=2, bases=1, settings=1),
 }
 
 
@@ -136,10 +135,8 @@ SWEEP: list[tuple[str, Scope, tuple[float, ...], tuple[float | None, ...]]] = [
 
 
 def pool() -> list[Task]:
-    """All small tasks, in an order that means nothing."""
-    found = {
-        task.id: task for source in ("arc1/training", "arc1/evaluation") for task in load_source(source).tasks
-    }
+    """Return all small tasks in an arbitrary order."""
+    found = {task.id: task for source in ("arc1/training", "arc1/evaluation") for task in load_source(source).tasks}
     found |= {task.id: task for task in load_stream("arc2-training").tasks}
     small = [
         task
@@ -159,13 +156,13 @@ def write_tasks(study: Study, out: Path) -> None:
 
 
 def base_config(study: Study, out: Path, memory: str, seed: int) -> TrainConfig:
-    config = study.base(VARIANTS[BASES[memory]].full())
+    config = VARIANTS[BASES[memory]].at(study.size)
     data = replace(config.data, evaluate=(str(out / "base.json"),), tasks=())
     return replace(config, data=data, steps=study.updates, checkpoint_every=study.updates, seed=seed)
 
 
 def train_base(size: str, device: str, out: Path, which: tuple[str, int]) -> None:
-    """The base, unless it is there already."""
+    """Train the base, unless it is there already."""
     config = base_config(STUDIES[size], out, *which)
     folder = out / "bases" / "{}-{}".format(*which)
     done = steps_of(folder)
@@ -176,11 +173,11 @@ def train_base(size: str, device: str, out: Path, which: tuple[str, int]) -> Non
 
 
 def run_trial(size: str, device: str, out: Path, one_by_one: bool, trial: Trial) -> None:
-    """One stream run, and its small file of results, unless that is there already."""
+    """Make one stream run and its small file of results, unless that is there already."""
     path, study = out / "results" / f"{trial.name}.json", STUDIES[size]
     if path.is_file():
         return
-    start = study.stream(StreamOptions("", trial.method, trial.scope))
+    start = SIZES["stream1"][study.size].shrink(StreamOptions("", trial.method, trial.scope))
     options = replace(
         start,
         stream=str(out / f"{_stream_of(trial.part)}.json"),
@@ -206,7 +203,7 @@ def run_trial(size: str, device: str, out: Path, one_by_one: bool, trial: Trial)
 
 
 def attempt(work: Callable[[Any], None], item: Any) -> None:
-    """Run one of many pieces of work; a failure is reported and the others go on."""
+    """Run one of many pieces of work; a failure is reported and the others continue."""
     try:
         work(item)
     except (CharmError, RuntimeError, OSError) as error:
@@ -229,7 +226,7 @@ def sweep_trials(study: Study) -> list[Trial]:
 
 
 def best(results: Sequence[dict[str, Any]]) -> dict[tuple[str, str, str], dict[str, Any]]:
-    """For each memory, method and scope, the settings with the best mean of new and old tasks at the end."""
+    """Return for each memory, method and scope the settings with the best mean of new and old tasks at the end."""
 
     def quality(one: dict[str, Any]) -> tuple[float, float]:
         found = one["summary"]
@@ -275,7 +272,7 @@ def read_results(out: Path) -> list[dict[str, Any]]:
 
 
 def learning_forgetting(results: Sequence[dict[str, Any]]) -> dict[str, Series]:
-    """One curve for each method over its settings: learned against forgotten, of the stream and of the base."""
+    """Return a curve for each method over its settings: learned against forgotten, of the stream and of the base."""
     panels: dict[str, dict[str, list[Point]]] = {"the stream": {}, "the base's tasks": {}}
     for one in (one for one in results if one["trial"]["part"] == "sweep"):
         trial, found = one["trial"], one["summary"]
@@ -290,7 +287,7 @@ def learning_forgetting(results: Sequence[dict[str, Any]]) -> dict[str, Series]:
 
 
 def trials_table(part: str, results: Sequence[dict[str, Any]]) -> Table:
-    """A line for each method and setting, means over orders and bases."""
+    """Return a line for each method and setting, means over orders and bases."""
     groups: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
     for one in (one for one in results if one["trial"]["part"] == part):
         key = tuple(one["trial"][name] for name in ("memory", "method", "scope", "rate", "strength"))
@@ -325,7 +322,7 @@ def trials_table(part: str, results: Sequence[dict[str, Any]]) -> Table:
 
 
 def advantage(results: Sequence[dict[str, Any]]) -> tuple[Difference | None, tuple[float, float] | None]:
-    """ACC of CoSE minus that of the table, in points: over runs with Student's t, and over tasks by the bootstrap."""
+    """Compare ACC of CoSE and of the table, in points: over runs by Student's t, over tasks by the bootstrap."""
     runs = [one for one in results if one["trial"]["part"] == "orders"]
     acc: dict[str, dict[int, float]] = {"cose": {}, "table": {}}
     tasks: dict[str, dict[str, list[float]]] = {"cose": {}, "table": {}}
@@ -345,7 +342,7 @@ def advantage(results: Sequence[dict[str, Any]]) -> tuple[Difference | None, tup
 
 
 def record(results: Sequence[dict[str, Any]], size: str) -> dict[str, Any]:
-    """The study as a record for the reproduction page; its seeds are 10 x base + order."""
+    """Return the study as a record for the reproduction page; its seeds are 10 x base + order."""
     runs: dict[str, dict[int, dict[str, Any]]] = {"cose": {}, "table": {}}
     for one in (one for one in results if one["trial"]["part"] == "orders"):
         runs[one["trial"]["memory"]][10 * one["trial"]["base"] + one["trial"]["order"]] = one["summary"]
@@ -390,7 +387,7 @@ def record(results: Sequence[dict[str, Any]], size: str) -> dict[str, Any]:
 
 
 def report(out: Path, size: str, folder: Path | None = None) -> None:
-    """Tables and the figure from all results so far, and a record in a folder."""
+    """Print tables, draw the figure of all results so far, and write a record."""
     results = read_results(out)
     if folder is not None:
         write_json(folder / "continual_study.json", record(results, size))
@@ -435,18 +432,14 @@ def _percent(value: float | None) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("part", choices=("sweep", "orders", "must", "methods", "report"))
     parser.add_argument("--size", choices=sorted(STUDIES), default="small")
     parser.add_argument("--jobs", type=int, default=1, help="runs side by side")
     parser.add_argument("--device", default="auto")
     parser.add_argument("--one-by-one", action="store_true", help="also where tasks could learn side by side")
     parser.add_argument("--out", type=Path, default=Path("runs/continual-study"))
-    parser.add_argument(
-        "--record", type=Path, help="with report: folder of records, such as benchmarks/results"
-    )
+    parser.add_argument("--record", type=Path, help="with report: folder of records, such as benchmarks/results")
     options = parser.parse_args()
     out, study = options.out / options.size, STUDIES[options.size]
     if options.part == "report":
@@ -458,16 +451,14 @@ def main() -> None:
     parts = ("rates", "orders", "sweep") if options.part == "must" else (options.part,)
     work = (options.size, options.device, out)
     with process_pool(options.jobs) as children:
-        bases = sorted(
-            {(trial.memory, trial.base) for part in parts for trial in trials_of(part, study, out)}
-        )
+        bases = sorted({(trial.memory, trial.base) for part in parts for trial in trials_of(part, study, out)})
         for memory, base in bases:
             config = base_config(study, out, memory, base)
             print(f"base {memory}-{base}: {memory_name(to_json(config.memory))}", flush=True)
         list(children.map(partial(attempt, partial(train_base, *work)), bases))
         for part in parts:
             trials, run = trials_of(part, study, out), partial(run_trial, *work, options.one_by_one)
-            for _ in range(2):  # what ran out of memory beside others is tried again
+            for _ in range(2):  # what ran out of memory while others ran is tried again
                 list(children.map(partial(attempt, run), trials))
             print(f"{part}: {(time.monotonic() - began) / 60:.1f} minutes so far", flush=True)
     with place(options.device) as here:

@@ -20,12 +20,12 @@ import numpy as np
 from charm.config import to_json
 from charm.continual.drift import changed_values
 from charm.continual.measures import Matrix, Stages, measures
-from charm.continual.results import memory_name
+from charm.continual.records import memory_name
 from charm.continual.run import StreamBase, StreamJob, StreamOptions, score_votes
 from charm.devices import Place, to_device
 from charm.errors import CharmError
 from charm.evaluation.scoring import Scores
-from charm.models.canvas.slots import HostCopy, Slots
+from charm.models.canvas.training import HostCopy, Slots
 from charm.models.model import CharmModel
 from charm.tasks import keyed
 from charm.tasks.dataset import Dataset
@@ -69,10 +69,10 @@ class TaskSlots(Slots):
             for n, seed in seeds.items()
         ]
         self.exploration_keys = [keyed.key_of("exploration", seed, side) for seed in seeds.values()]
-        device = model.canvas.initial.device
-        bank, keys = data.bank.to(device), data.keys().to(device)
+        network: Any = model.reasoner
+        device = network.tokens.device
         joined: Any = TaskStreams(streams)
-        super().__init__(model, joined, bank, keys, (0, joined.slots), device)
+        super().__init__(network, joined, data.bank.to(device), data.keys().to(device), (0, joined.slots))
         self.each = each
 
     def prepare(self, step: int, seed: int) -> None:
@@ -83,9 +83,7 @@ class TaskSlots(Slots):
             np.stack([keyed.uniform(key, counters), keyed.uniform(key, counters + 1)], axis=1)
             for key in self.exploration_keys
         ]
-        self.exploration_B2.copy_(
-            to_device(np.concatenate(drawn).astype(np.float32), self.exploration_B2.device)
-        )
+        self.exploration_B2.copy_(to_device(np.concatenate(drawn).astype(np.float32), self.exploration_B2.device))
 
 
 def learn_together(job: StreamJob) -> float:
@@ -93,9 +91,7 @@ def learn_together(job: StreamJob) -> float:
     data, tasks, recipe = job.stream_data, job.stream.tasks, job.options.recipe
     if len(data.mixtures) > 1 or len(data.blocks) != len(tasks):
         raise CharmError("tasks learn together only if all of them have the same canvas")
-    seeds = [
-        (n, keyed.key_of("adaptation", recipe.seed, keyed.key_of(task.id))) for n, task in enumerate(tasks)
-    ]
+    seeds = [(n, keyed.key_of("adaptation", recipe.seed, keyed.key_of(task.id))) for n, task in enumerate(tasks)]
     losses = []
     for some in (seeds[first : first + GROUP] for first in range(0, len(seeds), GROUP)):
         adaptation = Adaptation(job.model, data, recipe, "rows", job.place)
@@ -162,6 +158,6 @@ def run_together(
 
 
 def _matrix(before: Scores, after: Scores, tasks: Sequence[str], learned: Stages) -> Matrix:
-    """R: each task has its accuracy from before the stream until it is learned, and that at the end from then on."""
+    """Return R: a task has its accuracy before the stream until it is learned, and that at the end from then on."""
     first, last = (np.array([one.accuracy()[task] for task in tasks], float) for one in (before, after))
     return np.where(np.arange(learned.max() + 1)[:, None] < learned, first, last)

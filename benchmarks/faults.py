@@ -33,7 +33,7 @@ Case = tuple[str, str, str, str]  # kind of attack, command, outcome, what happe
 
 
 def damages(target: Target, count: int, rng: random.Random) -> Iterator[Case]:
-    """Every file, damage and command in a random order, again and again until there were `count`."""
+    """Try files, damages and commands in a random order, all of them before any twice, `count` in total."""
     done = 0
     while done < count:
         cases = list(plan(target))
@@ -45,7 +45,7 @@ def damages(target: Target, count: int, rng: random.Random) -> Iterator[Case]:
 
 
 def forged(target: Target, count: int, rng: random.Random) -> Iterator[Case]:
-    """One value replaced in a JSON file of the run, or in a file of an interrupted solve."""
+    """Replace one value in a JSON file of the run, or in a file of an interrupted solve."""
     cases = forgeries(target)
     for number in range(count):
         if number % 4 == 0:
@@ -64,7 +64,7 @@ def kills(target: Target, count: int, rng: random.Random) -> Iterator[Case]:
 
 
 def hostile(target: Target, count: int, rng: random.Random) -> Iterator[Case]:
-    """Task files that are none, and settings of the wrong type or size."""
+    """Give commands files that are no tasks, and settings of the wrong type or size."""
     for name, content in hostile_tasks().items():
         file = target.folder / "hostile.json"
         file.write_bytes(content)
@@ -104,7 +104,7 @@ def main() -> None:
         ):
             for kind, command, outcome, text in attacks:
                 counts[kind, command, outcome] += 1
-                if outcome in ("traceback", "wrong"):
+                if outcome in ("traceback", "wrong") or (kind, outcome) == ("kill", "refused"):
                     print(f"{outcome}: {kind}, {command}, {text}", flush=True)
     outcomes = ("right", "refused", "traceback", "wrong")
     print(f"| attack | command | {' | '.join(outcomes)} |\n|---|---|---:|---:|---:|---:|")

@@ -31,8 +31,7 @@ def over_tasks_and_seeds(difference_ST: npt.NDArray[np.float64]) -> Interval:
     seeds, tasks = difference_ST.shape
     rng = np.random.default_rng(0)
     means = [
-        difference_ST[rng.integers(seeds, size=seeds)][:, rng.integers(tasks, size=tasks)].mean()
-        for _ in range(DRAWS)
+        difference_ST[rng.integers(seeds, size=seeds)][:, rng.integers(tasks, size=tasks)].mean() for _ in range(DRAWS)
     ]
     low, high = np.quantile(means, (0.025, 0.975))
     return Interval(float(difference_ST.mean()), float(low), float(high))
@@ -40,7 +39,7 @@ def over_tasks_and_seeds(difference_ST: npt.NDArray[np.float64]) -> Interval:
 
 @cache
 def main_claim(first: str = "train.cose", second: str = "train.table", tasks: int = 179) -> Interval:
-    """CoSE minus a full table, in tasks that are solved whole: records keep their ids, not the share of a task."""
+    """Compare CoSE with a full table in tasks solved whole: records keep their ids, not the share of a task."""
     runs = _read("full-cose-ablation-no-rearc_small")["runs"]
     solved = {(run["variant"], run["seed"]): frozenset(run["tasks"]["solved"]) for run in runs}
     named = sorted(set().union(*solved.values()))
@@ -54,20 +53,18 @@ def main_claim(first: str = "train.cose", second: str = "train.table", tasks: in
 
 @cache
 def continual() -> Interval:
-    """Memory-only CoSE minus a table of its size on the stream; tasks are drawn, runs are averaged."""
+    """Compare memory-only CoSE with a table of its size on the stream; tasks are drawn, runs are averaged."""
     runs = [run for run in _read("continual_study")["runs"] if run["part"] == "orders"]
     tasks = sorted(runs[0]["final"])
 
     def scores(memory: str) -> npt.NDArray[np.float64]:
-        return np.mean(
-            [[run["final"][task] for task in tasks] for run in runs if run["memory"].startswith(memory)], 0
-        )
+        return np.mean([[run["final"][task] for task in tasks] for run in runs if run["memory"].startswith(memory)], 0)
 
     return over_tasks_and_seeds(100 * (scores("CoSE") - scores("Table"))[None])
 
 
 def reads_of_a_row(updates: int = 1000, batch: int = 768, tasks: int = 179, views: int = 64) -> float:
-    """How often a row of a full table is read in a run of the main claim."""
+    """Count how often a row of a full table is read in a run of the main claim."""
     return updates * batch / (tasks * views)
 
 

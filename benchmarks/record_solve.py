@@ -26,7 +26,7 @@ TO_RESULT = """() => {
 
 
 def record(run: Path, task: Path, budget: int) -> list[Image.Image]:
-    """Pictures of the page about once a second, from the drawn task to the answer."""
+    """Take pictures of the page about once a second, from the drawn task to the answer."""
     command = [sys.executable, "-m", "charm", "view", str(run), "--no-open", "--port", "0"]
     server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     assert server.stdout is not None
@@ -68,17 +68,13 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path("docs/solving.gif"))
     options = parser.parse_args()
     frames = record(options.run, options.task, options.budget)
-    shown = Image.new(
-        "RGB", (SIZE["width"], 3 * SIZE["height"])
-    )  # colours of the beginning, the middle and the end
+    shown = Image.new("RGB", (SIZE["width"], 3 * SIZE["height"]))  # colours of the beginning, the middle and the end
     for number, frame in enumerate((frames[0], frames[len(frames) // 2], frames[-1])):
         shown.paste(frame, (0, number * SIZE["height"]))
     colors = shown.quantize(96)
     small = [frame.quantize(palette=colors, dither=Image.Dither.NONE) for frame in frames]
     milliseconds = [2500, *([9000 // len(small)] * (len(small) - 2)), 5000]
-    small[0].save(
-        options.out, save_all=True, append_images=small[1:], duration=milliseconds, loop=0, optimize=True
-    )
+    small[0].save(options.out, save_all=True, append_images=small[1:], duration=milliseconds, loop=0, optimize=True)
     print(f"{options.out}: {len(small)} frames, {options.out.stat().st_size / 1e3:.0f} kB")
 
 

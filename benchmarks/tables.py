@@ -68,7 +68,7 @@ class TableCost:
 
 
 def dense_traffic(parameters: int, world: int) -> Traffic:
-    """Cost of summing dense float32 gradients over all processes as a ring."""
+    """Count the cost of summing dense float32 gradients over all processes as a ring."""
     return Traffic(2 * (world - 1) * -(-FLOAT * parameters // world), 2 * (world - 1))
 
 
@@ -81,7 +81,7 @@ def bytes_text(count: float) -> str:
 
 
 def table() -> list[str]:
-    """The cost model as lines of Markdown."""
+    """Return the cost model as lines of Markdown."""
     lines = [
         "| devices | "
         + " | ".join(f"stored, {rows:.0e} rows".replace("e+0", "e") for rows in ROWS)
@@ -99,12 +99,12 @@ def table() -> list[str]:
 
 
 def written() -> int:
-    """Bytes that this process has written to files and sockets so far; Linux counts them."""
+    """Return the bytes that this process has written to files and sockets so far; Linux counts them."""
     return int(Path("/proc/self/io").read_text().split("wchar: ")[1].split()[0])
 
 
 def exchange(rank: int, world: int, folder: str, cost: TableCost, updates: int) -> None:
-    """Updates of one table by all processes; the mean number of bytes that an update wrote goes to a file."""
+    """Update one table in all processes, and write the mean number of bytes that an update sent to a file."""
     torch.set_num_threads(1)
     if world > 1:
         dist.init_process_group("gloo", f"file://{folder}/group", rank=rank, world_size=world)
@@ -113,9 +113,7 @@ def exchange(rank: int, world: int, folder: str, cost: TableCost, updates: int) 
         shard_rows([table.rows], rank, world)
     optimizer = RowSignSGD(table.row_parameters(), gather=not cost.sharded)
     # Distinct rows: what the CPU merges would not be sent.
-    ids = torch.randperm(cost.rows, generator=torch.Generator().manual_seed(0))[: cost.batch].chunk(world)[
-        rank
-    ]
+    ids = torch.randperm(cost.rows, generator=torch.Generator().manual_seed(0))[: cost.batch].chunk(world)[rank]
 
     def update() -> None:
         table({"row": ids}).sum().backward()
@@ -136,19 +134,15 @@ def exchange(rank: int, world: int, folder: str, cost: TableCost, updates: int) 
 
 
 def measure(cost: TableCost, updates: int = 20) -> list[float]:
-    """Bytes that each process really sends in an update."""
+    """Measure the bytes that each process really sends in an update."""
     with tempfile.TemporaryDirectory() as folder:
         # Forked by a server that imports torch once for all.
-        mp.start_processes(
-            exchange, (cost.world, folder, cost, updates), cost.world, start_method="forkserver"
-        )
+        mp.start_processes(exchange, (cost.world, folder, cost, updates), cost.world, start_method="forkserver")
         return [float(Path(folder, str(rank)).read_text()) for rank in range(cost.world)]
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--measure", action="store_true", help="count the bytes of 1, 2 and 4 processes")
     if not parser.parse_args().measure:
         print("\n".join(table()))

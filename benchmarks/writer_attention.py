@@ -68,7 +68,7 @@ def real_pack(tokens: int, place: Place) -> Pack:
 
 
 def exactly(qkv: Tensor, turn: Tensor, pack: Pack) -> Tensor:
-    """Attention within each sequence from what its tokens see; zero for padding."""
+    """Compute attention within each sequence from what its tokens see; zero for padding."""
     q, k, v = _rotate(qkv[:, 0], turn), _rotate(qkv[:, 1], turn), qkv[:, 2]
     edges, mixed = pack.edges_N2.tolist(), torch.zeros_like(v)
     for begin, end, answer in zip(edges[:-2], edges[1:-1], pack.answers_N.tolist(), strict=True):
@@ -92,7 +92,7 @@ def new(qkv: Tensor, turn: Tensor, pack: Pack) -> Tensor:
 
 
 def random_inputs(tokens: int, heads: int, width: int, seed: int) -> tuple[Tensor, Tensor, Tensor]:
-    """Queries, keys and values, turns, and a gradient of the result."""
+    """Draw queries, keys and values, turns, and a gradient of the result."""
     generator = torch.Generator("cuda").manual_seed(seed)
 
     def drawn(*shape: int) -> Tensor:
@@ -104,7 +104,7 @@ def random_inputs(tokens: int, heads: int, width: int, seed: int) -> tuple[Tenso
 
 
 def errors(pack: Pack, heads: int, width: int, seed: int) -> dict[str, list[float]]:
-    """Relative errors of result and gradient against float64, without padding."""
+    """Return relative errors of result and gradient against float64, without padding."""
     real = int(pack.edges_N2[-2])
     qkv, turn, dout = random_inputs(len(pack.token_L), heads, width, seed)
     dout[real:] = 0
@@ -127,7 +127,7 @@ def errors(pack: Pack, heads: int, width: int, seed: int) -> dict[str, list[floa
 
 
 def event_seconds(work: Callable[[], object], repeats: int = 30) -> float:
-    """Median seconds of a call by CUDA events, after a warm-up."""
+    """Return the median seconds of a call by CUDA events, after a warm-up."""
     for _ in range(5):
         work()
     found = []
@@ -199,9 +199,7 @@ def compare_updates(name: str, place: Place) -> dict[str, Any]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("record", type=Path, help="file to write")
     parser.add_argument("--updates", nargs="*", choices=[*UPDATES], default=[*UPDATES])
     options = parser.parse_args()

@@ -1,13 +1,19 @@
 """CHARM: small models that learn ARC-AGI from scratch, and structured sparse task memory.
 
-    model = charm.load()                        # CHARM's own weights; or a run folder, a saved model, "owner/name"
-    result = charm.solve("task.json", model=model, budget=60)
-    charm.tasks("arc1/evaluation")              # tasks, views and results draw themselves in a notebook
-    run = charm.train("quickstart", out="runs/mine")
-    charm.evaluate(run, protocol="continual")
-    charm.memory.CoSE                           # the memory, for your own keys
+    model = charm.load()                    # CHARM's own weights; or a run folder, a saved model, "owner/name"
+    print(charm.solve("task.json", model=model, budget=60))    # the answer, its votes, and what speaks against it
 
-Names are imported when they are first used, so that `import charm` loads no torch. docs/api.md explains them.
+    load(model)                 load a trained model
+    solve(task, model, budget)  answer a task, or several that are learned together
+    tasks(name)                 the tasks of a public set ("arc1/evaluation"), a file or a folder
+    train(config, out)          train a preset or a configuration; preset(name) returns one to change
+    evaluate(run)               let a run vote on its test inputs, and score it
+    memory                      CoSE, the memory, for your own keys
+    Task, View, Solution, CharmModel, SolveOptions    what these functions take and return
+    CharmError                  raised for wrong input, with one sentence
+
+help(charm.solve) explains a function; docs/api.md has examples. Names are imported when they are first used, so that
+`import charm` loads no torch.
 """
 
 import os
@@ -15,7 +21,7 @@ import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from charm.version import __version__
+from charm.version import __version__ as __version__
 
 if TYPE_CHECKING:
     from charm import memory as memory
@@ -36,7 +42,7 @@ if TYPE_CHECKING:
     tasks = _tasks  # an alias of another name would not be exported to strict type checkers
 
 # Threads that wait by spinning make torch 3 to 20 times slower on a CPU that others use too; sleeping costs next to
-# nothing on a free one. OpenMP reads this when torch is imported: where that has been done, threads are told otherwise.
+# nothing on a free one. OpenMP reads this when torch is imported: after that, `charm.devices` does the same.
 if "OMP_WAIT_POLICY" not in os.environ:
     os.environ["OMP_WAIT_POLICY"] = "PASSIVE"
     if "torch" in sys.modules:
@@ -58,7 +64,6 @@ _HOMES = {
     "tasks": "charm",
     "train": "charm.api",
 }
-__all__ = ["__version__", *_HOMES]
 
 
 def __getattr__(name: str) -> Any:
@@ -69,4 +74,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted(__all__)
+    return sorted(["__version__", *_HOMES])  # no __all__: help(charm) would print all of each class

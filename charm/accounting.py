@@ -19,6 +19,7 @@ from charm.automata.run import CarConfig, read_car_config
 from charm.domains import Counted
 from charm.errors import CharmError
 from charm.memory import CoSE, TableMemory
+from charm.memory.inspect import reads
 from charm.models.canvas.backbone import count_parameters
 from charm.models.model import CharmModel, ModelConfig
 from charm.runs.checkpoint import folder_of, steps_of
@@ -81,7 +82,7 @@ class Accounting:
         return self.backbone + self.memory
 
     def lines(self) -> list[tuple[str, int]]:
-        """Every component with its count; totals follow their parts."""
+        """List every component with its count; totals follow their parts."""
         return [
             ("trained weights", self.reasoner),
             ("initial state (never trained)", self.initial_state),
@@ -117,7 +118,7 @@ class Accounting:
 
 @cache
 def account(model_config: ModelConfig, puzzles: int, rows: int) -> Accounting:
-    """The components of a model whose memory has this many puzzles and rows, including the blank row."""
+    """Count the components of a model whose memory has this many puzzles and rows, including the blank row."""
     assert isinstance(model_config.memory, MemoryConfig)
     with torch.device("meta"):
         memory = build_memory(model_config.memory, model_config.reasoner.width, puzzles, rows)
@@ -125,11 +126,10 @@ def account(model_config: ModelConfig, puzzles: int, rows: int) -> Accounting:
 
 
 def account_car(model_config: ModelConfig, sizes: CarSizes) -> Accounting:
-    reasoner = model_config.reasoner
     assert isinstance(model_config.memory, CarMemory)
     with torch.device("meta"):
-        memory = build_car_memory(model_config.memory, reasoner.width, sizes)
-        return _tally(reasoner.build(), memory, Size(sizes.combinations, sizes.rows))
+        memory = build_car_memory(model_config.memory, model_config.reasoner.width, sizes)
+        return _tally(model_config.reasoner.build(), memory, Size(sizes.combinations, sizes.rows))
 
 
 def account_car_run(run: Path) -> Accounting:
@@ -146,7 +146,7 @@ def _tally(reasoner: nn.Module, memory: CoSE | TableMemory, size: Size) -> Accou
 
 
 def _component(name: str) -> str:
-    """The component of a memory's parameter, by its name in the module."""
+    """Find the component of a memory's parameter by its name in the module."""
     match name.split("."):
         case ["composer", *_]:
             return "composer"
@@ -164,7 +164,7 @@ def _component(name: str) -> str:
 
 
 def drawn_size(config: DataConfig) -> Size:
-    """Puzzles and rows of the views that we draw for this data."""
+    """Count the puzzles and rows of the views that we draw for this data."""
     if config.synthetic_views == "shared":  # no extra rows, so the pairs are not needed here
         config = replace(config, synthetic=())
     return _assembled_size(config)
@@ -177,16 +177,15 @@ def _assembled_size(config: DataConfig) -> Size:
 
 
 def counted(name: str, about: Mapping[str, str | int], caption: str, found: Accounting) -> Counted:
-    """The parameters of a preset's model as values and as a table; `about` is more to say in the values."""
-    lines = found.lines()
-    totals = [n for n, (part, _) in enumerate(lines) if part in ("backbone", "task memory", "everything")]
-    rows = [(part if n in totals else f"  {part}", f"{count:,}") for n, (part, count) in enumerate(lines)]
+    """Return the parameters of a preset's model as values and as a table; `about` is more to say in the values."""
+    totals = [n for n, (part, _) in enumerate(found.lines()) if part in ("backbone", "task memory", "everything")]
+    rows = [(part if n in totals else f"  {part}", f"{count:,}") for n, (part, count) in enumerate(found.lines())]
     table = Table(["component", "parameters"], rows, f"Parameters of {name}", caption, totals)
     return Counted({"preset": name, **about, **found.to_json()}, table, found.memory, found.total)
 
 
 def count_car(name: str, config: CarConfig, data_rows: bool, data: Path | None) -> Counted:
-    """Every parameter of a preset on cellular automata; its rows follow from its settings."""
+    """Count every parameter of a preset on cellular automata; its rows follow from its settings."""
     sizes = config.data.sizes
     caption = (
         f"{sizes.rules:,} rules and {sizes.horizons} horizons, {sizes.combinations:,} combinations trained, "
@@ -195,22 +194,17 @@ def count_car(name: str, config: CarConfig, data_rows: bool, data: Path | None) 
     return counted(name, sizes._asdict(), caption, account_car(config.model, sizes))
 
 
-# Gates
-
-
-@torch.no_grad()
 def gate_share(model: CharmModel, batch: int = 2**15) -> float:
-    """The mean share of the residual that the gate lets through, over all instance rows and columns."""
+    """Return the mean share of the residual that the gate lets through, over all instance rows and columns."""
     memory = model.memory
     if not isinstance(memory, CoSE) or memory.gate is None:
         raise CharmError("the model's memory has no gate; `--memory.gate` trains one")
     rows = torch.arange(1, len(model.instances), device=memory.gate.weight.device)  # row 0 is blank
-    sums = [memory.open(memory.compose(model.key(some))).double().mean(1).sum() for some in rows.split(batch)]
-    return float(torch.stack(sums).sum()) / len(rows)
+    return reads(memory, map(model.key, rows.split(batch))).gate_share
 
 
 def gate_shares(run: Path) -> dict[int, float]:
-    """Step -> share of the residual that passes, for every checkpoint of a run."""
+    """Return the share of the residual that passes at every checkpoint of a run, by step."""
     steps = steps_of(run)
     if not steps:
         raise CharmError(f"{run} has no checkpoint" if run.exists() else f"{run}: no such run folder")
@@ -218,7 +212,7 @@ def gate_shares(run: Path) -> dict[int, float]:
 
 
 def gates_table(run: Path, shares: Mapping[int, float]) -> Table:
-    """Checkpoint by checkpoint, and their mean and sample standard deviation."""
+    """Show the shares checkpoint by checkpoint, and their mean and sample standard deviation."""
     rows = [[f"step {step}", f"{share:.2%}"] for step, share in shares.items()]
     rows.append(["mean", f"{spread_text([100 * share for share in shares.values()])} %"])
     caption = "Share of the residual rows that the gate lets through, on average over rows and columns."

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import is_dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar, overload
 
 from charm import hub
 from charm.config import from_json, is_number, to_json
@@ -16,15 +17,19 @@ from charm.errors import CharmError
 from charm.files import read_sealed
 from charm.models.model import CharmModel
 from charm.paths import model_at, path_given
+from charm.progress import bar
 from charm.runs.checkpoint import newest_checkpoint
 from charm.solving.group import Solver
 from charm.solving.options import BUDGET, CPU_BUDGET, SolveOptions
-from charm.solving.solution import Clock, Solution, improved
+from charm.solving.solution import Clock, Say, Solution, improved
+from charm.solving.solver import groups_of, learns_together
 from charm.tables import Table
 from charm.tasks.sources import find_task
-from charm.tasks.task import Task, task_from_json
+from charm.tasks.task import Task, check_unique, task_from_json
 
 T = TypeVar("T")
+AnyTask = Task | Mapping[str, Any] | str | Path
+SayLine = Callable[[str], None] | Literal["bar"] | None
 
 
 class Evaluated(dict[str, Any]):
@@ -59,47 +64,101 @@ def load(model: str | Path | None = None, device: str = "auto", revision: str | 
     return loaded
 
 
+@overload
 def solve(
-    task: Task | Mapping[str, Any] | str | Path,
+    task: AnyTask,
+    model: CharmModel | str | Path | None = ...,
+    budget: float | None = ...,
+    device: str = ...,
+    say: SayLine = ...,
+    **options: Any,
+) -> Solution: ...
+@overload
+def solve(
+    task: list[Any] | tuple[Any, ...],
+    model: CharmModel | str | Path | None = ...,
+    budget: float | None = ...,
+    device: str = ...,
+    say: SayLine = ...,
+    **options: Any,
+) -> dict[str, Solution]: ...
+def solve(
+    task: AnyTask | list[Any] | tuple[Any, ...],
     model: CharmModel | str | Path | None = None,
     budget: float | None = None,
     device: str = "auto",
+    say: SayLine = "bar",
     **options: Any,
-) -> Solution:
+) -> Solution | dict[str, Solution]:
     """Answer the test inputs of a task within a time budget; test outputs are ignored.
 
-    Ctrl-C returns the answers so far, if there are any.
+    Several tasks in a list are learned together if the model can, and share the budget. They return a dictionary by
+    task id, without those that have no answer. Ctrl-C returns the answers so far, if there are any.
 
     Arguments:
-        task: a Task, the content of an ARC task file, the path of one, or the id of a public task.
+        task: a Task, the content of an ARC task file, the path of one, or the id of a public task; or a list of these.
         model: a loaded model, which is not changed, or anything that `load` accepts.
-        budget: total time in seconds; None is 60, or 180 on a CPU.
+        budget: seconds from the first update; None is 60, or 180 on a CPU.
         device: "cuda", "xpu", "mps", "cpu", or "auto" for the best available.
+        say: called with each line of progress; "bar" shows a progress bar, None nothing.
         options: other fields of `SolveOptions`, such as `views`, `steps`, `mode` or `seed`.
     """
-    if isinstance(task, Mapping):
-        task = task_from_json(dict(task), "task", "the task")
-    elif not isinstance(task, Task):
-        task = find_task(str(path_given(task, "a task that is neither a Task nor a dictionary")))
+    several = isinstance(task, list | tuple)
+    given: list[Any] = list(task) if several else [task]  # type: ignore[arg-type]
+    tasks = [_task(one, f"task{number}" if several else "task") for number, one in enumerate(given)]
+    check_unique(tasks, "charm.solve")
+    if not tasks:
+        raise CharmError("charm.solve needs at least one task, got an empty list")
     if budget is None:
         budget = CPU_BUDGET if choose_device(device).type == "cpu" else BUDGET
     if not is_number(budget) or budget <= 0:
         raise CharmError(f"budget must be a positive number of seconds, got {budget!r}")
     chosen = _options(SolveOptions, {**options, "budget": budget}, "charm.solve")
-    clock = Clock(budget)  # loading counts, too
-    found: list[Solution] = []
+    found: dict[str, Solution] = {}
+    problems: list[CharmError] = []
 
     def publish(answers: dict[str, Solution]) -> None:
-        found.append(improved(found[-1] if found else None, *answers.values()))
+        found.update({name: improved(found.get(name), one) for name, one in answers.items()})
 
-    with tempfile.TemporaryDirectory() as folder, place(device) as here:
-        solver = Solver(_on_disk(model, Path(folder)), chosen, here)
+    with tempfile.TemporaryDirectory() as folder, place(device) as here, _progress(say) as tell:
+        run = _on_disk(model, Path(folder))
+        groups = groups_of(tasks, chosen.together if learns_together(run, chosen) else 1, 1)
+        solver, clock = Solver(run, chosen, here), Clock(budget)
         try:
-            solver.work([task], clock, lambda used, text: None, publish)
+            for number, group in enumerate(groups):
+                try:
+                    solver.work(group, clock.share(len(groups) - number), tell, publish)
+                except CharmError as error:
+                    problems.append(error)
         except KeyboardInterrupt:  # Ctrl-C ends the solve; the answers so far are returned
             if not found:
                 raise
-    return found[-1]
+    if not found:
+        raise problems[0]
+    return found if several else found[tasks[0].id]
+
+
+def _task(given: Any, name: str) -> Task:
+    """Return the task that a caller named in any way; a dictionary has this name."""
+    if isinstance(given, Task):
+        return given
+    if isinstance(given, Mapping):
+        return task_from_json(dict(given), name, "the task")
+    return find_task(str(path_given(given, "a task that is neither a Task nor a dictionary")))
+
+
+@contextmanager
+def _progress(say: SayLine) -> Iterator[Say]:
+    """Return what passes progress on to `say`."""
+    if say == "bar":
+        with bar("preparing", 1.0, counts=False) as line:
+            yield lambda used, text: line.update(min(used, 1.0), text=text)
+    elif say is None:
+        yield lambda used, text: None
+    elif callable(say):
+        yield lambda used, text: say(text)
+    else:
+        raise CharmError(f'say must be a function, "bar" or None, got {say!r}')
 
 
 def _on_disk(model: CharmModel | str | Path | None, folder: Path) -> Path:

@@ -18,7 +18,7 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 
 def read_arrays(path: Path, kinds: Mapping[str, tuple[str, int]], most: int) -> dict[str, Array]:
-    """The arrays that `kinds` names, each with its type and number of dimensions, of at most `most` bytes together.
+    """Read the arrays that `kinds` names, each with its type and number of dimensions, of at most `most` bytes in all.
 
     Anything else about the file is a ValueError. Arrays are read-only.
     """

@@ -12,23 +12,12 @@ import signal
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import tyro
+from tyro.conf import Positional
 
-from charm.commands import (
-    adapt,
-    bench,
-    evaluate,
-    export,
-    params,
-    quickstart,
-    report,
-    reproduce,
-    solve,
-    train,
-    view,
-)
+from charm.commands import adapt, bench, evaluate, export, params, quickstart, report, reproduce, solve, train, view
 from charm.commands.parsing import GROUPS, Commands
 from charm.commands.presets import READABLE
 from charm.errors import CharmError
@@ -67,21 +56,34 @@ data and other domains
   rearc2       generators and verifiers for ARC-AGI-2 tasks
   car          the cellular-automata reasoning benchmark
   lm           a GPT with n-gram memory
+  completion   print a script that completes commands and flags in your shell
 
 `charm COMMAND --help` explains a command and shows an example.
 """
 
 
-def app() -> Commands:
+def completion(shell: Annotated[Positional[Literal["bash", "zsh", "fish"]], tyro.conf.arg(metavar="SHELL")]) -> None:
+    """Print a script that completes commands and flags in bash, zsh or fish.
+
+    Example: charm completion bash > ~/.local/share/bash-completion/completions/charm
+
+    Args:
+        shell: bash, zsh or fish.
+    """
+    app(whole=True).cli(prog="charm", args=["--tyro-write-completion", shell, "-"], **TYRO)
+
+
+def app(whole: bool = False) -> Commands:
+    """Gather the commands. Groups are only names, since `_run` loads them, unless all of it is wanted."""
     everything = Commands()
     commands: tuple[Callable[..., None], ...] = (
         *(quickstart.quickstart, solve.solve, view.view, train.train, evaluate.evaluate, report.report),
-        *(adapt.adapt, reproduce.reproduce, params.params, bench.bench, export.export),
+        *(adapt.adapt, reproduce.reproduce, params.params, bench.bench, export.export, completion),
     )
     for command in commands:
         everything.command(command, name="eval" if command is evaluate.evaluate else command.__name__)
     for name in GROUPS:
-        everything.command(lambda: None, name=name)  # only a name: `main` loads the group
+        everything.command(importlib.import_module(GROUPS[name][0]).app if whole else lambda: None, name=name)
     return everything
 
 
@@ -103,8 +105,9 @@ def _run(args: list[str]) -> None:
         case ["bench", name, *_] if not name.startswith("-"):
             bench.run_bench(args[1:])
         case [name, *words] if name in GROUPS:
-            group: Commands = importlib.import_module(f"charm.commands.{name}").app
-            group.cli(prog=f"charm {name}", description=GROUPS[name], args=words, **TYRO)
+            module, description = GROUPS[name]
+            group: Commands = importlib.import_module(module).app
+            group.cli(prog=f"charm {name}", description=description, args=words, **TYRO)
         case _:
             app().cli(prog="charm", description=DESCRIPTION, args=args, **TYRO)
 

@@ -21,7 +21,7 @@ MOST = 1e300  # larger numbers are taken for mistakes
 
 
 def to_json(config: Any) -> Any:
-    """Plain JSON values of a dataclass, including nested ones."""
+    """Convert a dataclass to plain JSON values, including nested ones."""
     if dataclasses.is_dataclass(config) and not isinstance(config, type):
         found = {field.name: to_json(getattr(config, field.name)) for field in dataclasses.fields(config)}
         for name in getattr(config, "unused", ()):  # fields that mean nothing here, by dotted name
@@ -35,12 +35,10 @@ def to_json(config: Any) -> Any:
 
 
 def from_json(kind: type[T], data: Any, where: str = "config") -> T:
-    """The dataclass `kind` from JSON values; its own checks run as always."""
+    """Build the dataclass `kind` from JSON values; its own checks run as always."""
     if not isinstance(data, dict):
         raise CharmError(f"{where}: expected an object with the fields of {kind.__name__}")
-    if choose := getattr(
-        kind, "choose", None
-    ):  # a base class whose values say which of its classes they belong to
+    if choose := getattr(kind, "choose", None):  # a base class whose values say which of its classes they belong to
         kind, data = choose(data, where)
     hints = typing.get_type_hints(kind)
     # Files may still contain fields of earlier releases that only had one value.
@@ -54,27 +52,19 @@ def from_json(kind: type[T], data: Any, where: str = "config") -> T:
         required = field.default is field.default_factory is dataclasses.MISSING
         if required and field.name not in data:
             raise CharmError(f"{where}: {kind.__name__} needs the field '{field.name}'")
-    values = {name: _value(hints[name], value, f"{where}.{name}") for name, value in data.items()}
+    values = {name: checked(hints[name], value, f"{where}.{name}") for name, value in data.items()}
     try:
         return kind(**values)
     except CharmError as error:  # the class's own checks do not know the file
         raise CharmError(f"{where}: {error}") from error
 
 
-def checked(kind: Any, value: Any, where: str) -> Any:
-    """The JSON value, if it is what a type such as dict[str, int] or a TypedDict says; else a CharmError.
-
-    An object may have more fields than its TypedDict names.
-    """
-    return _value(kind, value, where)
-
-
 def read_run_config(run: Path, kind: type[T]) -> T:
-    """The configuration of a run folder; `kind` is the configuration type of its domain."""
+    """Read the configuration of a run folder; `kind` is the configuration type of its domain."""
     data = read_settings(run)
     if "steps" not in data:
         raise CharmError(f"{run} is a saved model, not a run folder")
-    domain = data.pop("domain", None)  # missing in older folders
+    domain = data.pop("domain", None)  # the released run has none
     wanted = getattr(kind, "domain", None)
     if domain is not None and wanted is not None and domain != wanted:
         raise CharmError(f"{run}: expected a run of domain {wanted}, got {domain}")
@@ -82,7 +72,7 @@ def read_run_config(run: Path, kind: type[T]) -> T:
 
 
 def read_settings(run: Path) -> dict[str, Any]:
-    """config.json of a run folder, before its values are checked."""
+    """Read config.json of a run folder, before its values are checked."""
     path = run / "config.json"
     if not os.path.lexists(path):
         missing = "it has no config.json" if run.is_dir() else "no such folder"
@@ -93,7 +83,11 @@ def read_settings(run: Path) -> dict[str, Any]:
         raise CharmError(f"{run} is not a run folder: {error}") from error
 
 
-def _value(hint: Any, value: Any, where: str) -> Any:
+def checked(hint: Any, value: Any, where: str) -> Any:
+    """Return the JSON value, if it is what a type such as dict[str, int] or a TypedDict says; else raise a CharmError.
+
+    An object may have more fields than its TypedDict names.
+    """
     if dataclasses.is_dataclass(hint) and isinstance(hint, type):
         return from_json(hint, value, where)
     origin, args = typing.get_origin(hint), typing.get_args(hint)
@@ -103,8 +97,8 @@ def _value(hint: Any, value: Any, where: str) -> Any:
         *others, last = (arg for arg in args if arg is not type(None))
         for kind in others:
             with suppress(CharmError):
-                return _value(kind, value, where)
-        return _value(last, value, where)
+                return checked(kind, value, where)
+        return checked(last, value, where)
     if origin is typing.Literal:
         if value not in args:
             raise CharmError(f"{where}: expected one of {', '.join(map(str, args))}, got {_short(value)}")
@@ -115,23 +109,14 @@ def _value(hint: Any, value: Any, where: str) -> Any:
         inner = args[0] if origin is list or args[-1] is Ellipsis else None
         if inner is None and len(args) != len(value):
             raise CharmError(f"{where}: expected {len(args)} values, got {len(value)}")
-        return origin(_value(inner or args[k], item, f"{where}[{k}]") for k, item in enumerate(value))
-    if typing.is_typeddict(hint):
+        return origin(checked(inner or args[k], item, f"{where}[{k}]") for k, item in enumerate(value))
+    if origin is dict or typing.is_typeddict(hint):
         if not isinstance(value, dict):
             raise CharmError(f"{where}: expected an object, got {_short(value)}")
-        if missing := sorted(hint.__required_keys__ - value.keys()):
+        if missing := sorted(getattr(hint, "__required_keys__", set()) - value.keys()):
             raise CharmError(f"{where}: the field '{missing[0]}' is missing")
-        known = typing.get_type_hints(hint)
-        typed = {
-            name: _value(known[name], item, f"{where}.{name}")
-            for name, item in value.items()
-            if name in known
-        }
-        return {**value, **typed}
-    if origin is dict:
-        if not isinstance(value, dict):
-            raise CharmError(f"{where}: expected dict, got {_short(value)}")
-        return {name: _value(args[1], item, f"{where}.{name}") for name, item in value.items()}
+        kinds = dict.fromkeys(value, args[1]) if origin is dict else typing.get_type_hints(hint)
+        return {name: checked(kinds.get(name, Any), item, f"{where}.{name}") for name, item in value.items()}
     if hint is Any:
         return value
     if hint is Path and isinstance(value, str):
@@ -163,5 +148,5 @@ def refuse_below(least: float, numbers: Mapping[str, float | None]) -> None:
 
 
 def is_number(value: object) -> bool:
-    """Whether a JSON value is a finite number."""
+    """Return whether a JSON value is a finite number."""
     return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= sys.float_info.max

@@ -6,13 +6,14 @@ import ctypes
 import importlib
 import os
 import re
+import sys
 import threading
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, NoReturn
 
 import numpy as np
 import torch
@@ -35,14 +36,14 @@ class Place:
         return self.rank == 0
 
     def share(self, batch: int) -> tuple[int, int]:
-        """This process's slots of a global batch: from, to."""
+        """Return this process's slots of a global batch: from, to."""
         if batch % self.world:
             raise CharmError(f"a batch of {batch} cannot be split equally over {self.world} processes")
         size = batch // self.world
         return self.rank * size, (self.rank + 1) * size
 
     def any(self, flag: bool) -> bool:
-        """Whether the flag is set in any process; all must call this together."""
+        """Return whether the flag is set in any process; all must call this together."""
         if self.world == 1:
             return flag
         raised = torch.tensor(int(flag), device=self.device)
@@ -69,7 +70,7 @@ class Place:
 
 
 def choose_device(wanted: str, local_rank: int = 0) -> torch.device:
-    """The device by name, or the accelerator torch finds (CUDA/ROCm, XPU, MPS), or the CPU."""
+    """Choose the device by name, or the accelerator torch finds (CUDA/ROCm, XPU, MPS), or the CPU."""
     found = torch.accelerator.current_accelerator(check_available=True)
     if wanted == "auto":
         wanted = found.type if found is not None else "cpu"
@@ -88,7 +89,7 @@ def choose_device(wanted: str, local_rank: int = 0) -> torch.device:
 
 @contextmanager
 def place(wanted: str = "auto") -> Iterator[Place]:
-    """The place of this process; under torchrun also the process group, gloo on the CPU, NCCL or XCCL on GPUs."""
+    """Give this process its place; under torchrun also a process group, gloo on the CPU, NCCL or XCCL on GPUs."""
     alone = int(os.environ.get("WORLD_SIZE", "1")) == 1
     device = choose_device(wanted, 0 if alone else int(os.environ.get("LOCAL_RANK", "0")))
     if device.type in ("cuda", "xpu"):
@@ -109,8 +110,33 @@ def place(wanted: str = "auto") -> Iterator[Place]:
         dist.destroy_process_group()
 
 
+def has_bfloat16(device: torch.device) -> bool:
+    """Return whether a device computes in bfloat16 itself: most CPUs do not, nor do older GPUs, such as a T4."""
+    if device.type == "cuda":
+        return torch.cuda.is_bf16_supported(including_emulation=False)
+    return device.type != "cpu"
+
+
+def unused_gpus(place: Place) -> int:
+    """Count the GPUs of this machine that a run in one process leaves idle."""
+    return 0 if place.world > 1 or place.device.type == "cpu" else torch.accelerator.device_count() - 1
+
+
+def start_torchrun(gpus: int | Literal["all"], words: Sequence[str]) -> NoReturn:
+    """Replace this process by torchrun with one process of `charm WORDS` per GPU; --gpus is left out of the words."""
+    found = torch.accelerator.device_count()
+    count = found if gpus == "all" else gpus
+    if "WORLD_SIZE" in os.environ:
+        raise CharmError("--gpus starts torchrun, but this process was started by it; leave out --gpus")
+    if not 1 <= count <= found:
+        raise CharmError(f"--gpus must be all or from 1 to the number of GPUs that torch sees, {found}; got {gpus}")
+    kept = [word for n, word in enumerate(words) if not word.startswith("--gpus") and words[n - 1] != "--gpus"]
+    torchrun = ("-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={count}", "-m", "charm")
+    os.execv(sys.executable, [sys.executable, *torchrun, *kept])
+
+
 def to_device(array: np.ndarray[Any, Any], device: torch.device) -> Tensor:
-    """The array on the device; a GPU copies it asynchronously, without blocking the host."""
+    """Copy the array to the device; a GPU does so asynchronously, without blocking the host."""
     tensor = torch.from_numpy(array)
     return tensor.pin_memory().to(device, non_blocking=True) if device.type == "cuda" else tensor.to(device)
 
@@ -167,9 +193,7 @@ def _loaded_gnu_openmp() -> set[str]:
 def _keep_idle_threads(path: str, ready: threading.Event) -> None:
     openmp = ctypes.CDLL(path)
     threads = len(os.sched_getaffinity(0)) + 1
-    openmp.GOMP_parallel(
-        openmp.omp_get_thread_num, None, threads, 0
-    )  # any C function without an effect will do
+    openmp.GOMP_parallel(openmp.omp_get_thread_num, None, threads, 0)  # any C function without an effect will do
     ready.set()
     threading.Event().wait()  # the team would end with this thread
 

@@ -75,15 +75,16 @@ class Domain:
     """(run folders, their names) -> tables for the page: a headline without a title, others with one."""
     account: Reference = None
     """(run folder) -> every parameter by component, for the page."""
-    page: Reference = "charm.report.plain:write_plain_page"
+    page: Reference = "charm.report.pages:write_plain_page"
     """(run folders, file, options) -> the file: the page of one run, or of several side by side."""
     headline: Reference = None
     """(run folder) -> step and scores of the newest evaluation, if metrics.jsonl does not have the best ones."""
-    has_votes: bool = False
-    """Whether runs vote on tasks: they can be ranked by a protocol, filmed, and asked to solve a task."""
+    solves_tasks: bool = False
+    """Whether its models answer ARC's tasks: a page can rank their votes by a protocol and film them, and they can be
+    asked to solve a new task."""
 
     def get(self, part: str) -> Any:
-        """A part of the entry, imported if it is given by name."""
+        """Return a part of the entry, imported if it is given by name."""
         value = getattr(self, part)
         if not isinstance(value, str):
             return value
@@ -116,19 +117,14 @@ def register(domain: Domain) -> Domain:
 
 
 def domain_of_preset(name: str) -> Domain:
-    """The domain of a preset's name: the one with the longest matching prefix."""
+    """Find the domain of a preset's name: the one with the longest matching prefix."""
     fitting = [domain for domain in DOMAINS.values() if name.startswith(domain.prefix)]
     return max(fitting, key=lambda domain: len(domain.prefix))
 
 
 def domain_of(run: Path) -> Domain:
-    """The domain of a run folder, from its config.json."""
-    settings = read_settings(run)
-    name = settings.get("domain")
-    if not name:  # a folder from before domains were recorded shows its own by its fields
-        data = settings.get("data")
-        name = "car" if isinstance(data, dict) and "benchmark" in data else "arc"
-        name = "lm" if "gpt" in settings else name
+    """Find the domain of a run folder, from its config.json."""
+    name = read_settings(run).get("domain", "arc")  # the released run has none
     if not isinstance(name, str) or name not in DOMAINS:
         raise CharmError(f"{run} is a run of an unknown domain {name!r}")
     return DOMAINS[name]
@@ -150,7 +146,7 @@ register(
         curves="charm.report.page:CURVES",
         page="charm.report.pages:write_arc_page",
         headline="charm.report.folder:headline",
-        has_votes=True,
+        solves_tasks=True,
     )
 )
 register(
@@ -166,8 +162,8 @@ register(
         count="charm.accounting:count_car",
         bench="charm.bench.training:bench_car",
         bench_options="charm.bench.training:CarBench",
-        curves="charm.automata.page:CAR_CURVES",
-        tables="charm.automata.page:car_tables",
+        curves="charm.automata.run:CAR_CURVES",
+        tables="charm.automata.run:car_tables",
         account="charm.accounting:account_car_run",
     )
 )
@@ -184,7 +180,7 @@ register(
         count="charm.language.presets:count_lm",
         bench="charm.bench.language:bench_lm",
         bench_options="charm.bench.language:LMBench",
-        curves="charm.language.page:LM_CURVES",
-        tables="charm.language.page:lm_tables",
+        curves="charm.language.run:LM_CURVES",
+        tables="charm.language.run:lm_tables",
     )
 )

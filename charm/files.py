@@ -55,14 +55,14 @@ def write_atomically(path: Path, content: bytes | str | Callable[[BinaryIO], obj
 
 
 def readable_like_its_folder(file: Path) -> None:
-    """Let those read and write a file who may in its folder: safetensors writes files for their owner alone."""
+    """Give a file its folder's permissions; safetensors creates files that only the owner can read."""
     file.chmod(file.parent.stat().st_mode & 0o666)
 
 
 def _temporary(path: Path) -> Path:
-    """A new name under which a file or folder is written. It shows others whether its maker is still running.
+    """Make a new name under which a file or folder is written. It shows others whether its maker is still running.
 
-    Nobody can guess it and put a link there, and two threads never share one.
+    It cannot be guessed, so no link can be put there, and two threads never share one.
     """
     return path.parent / f"{path.name}.{secrets.token_hex(4)}.{socket.gethostname()}-{os.getpid()}.tmp"
 
@@ -82,21 +82,20 @@ def remove(path: Path) -> None:
 
 
 def _is_orphan(name: str) -> bool:
-    """Whether a temporary name belongs to a process of this machine that has ended."""
+    """Return whether a temporary name belongs to a process of this machine that has ended."""
     found = re.search(rf"{re.escape(socket.gethostname())}-(\d+)\.\w+$", name)
     if found is None:
         return False
-    try:
-        os.kill(int(found[1]), 0)
-    except (ProcessLookupError, OverflowError):
-        return True
-    except OSError:  # it belongs to another user
-        return False
+    with suppress(PermissionError):  # it belongs to another user
+        try:
+            os.kill(int(found[1]), 0)
+        except (ProcessLookupError, OverflowError):
+            return True
     return False
 
 
 def fingerprint(file: Path) -> dict[str, Any]:
-    """Size and hash of a file."""
+    """Return size and hash of a file."""
     with file.open("rb") as stream:
         return {"bytes": file.stat().st_size, "sha256": hashlib.file_digest(stream, "sha256").hexdigest()}
 
@@ -116,12 +115,12 @@ def check_files(folder: Path, listed: Mapping[str, Any], names: Iterable[str]) -
 
 
 def seal(record: Mapping[str, Any]) -> dict[str, Any]:
-    """The record with a hash of itself, so that a reader can detect damage."""
+    """Add a hash of itself to the record, so that a reader can detect damage."""
     return {**record, SEAL: _digest(record)}
 
 
 def unseal(record: Any, where: Path) -> Any:
-    """The record without its seal, which must match. Records of earlier versions have none and pass."""
+    """Remove the seal of a record, which must match it. Records without one pass, such as those of released models."""
     if not isinstance(record, dict) or SEAL not in record:
         return record
     content = {name: value for name, value in record.items() if name != SEAL}
@@ -192,7 +191,7 @@ def _digest(record: Mapping[str, Any]) -> str:
 
 @contextmanager
 def whole_folder(target: Path) -> Iterator[Path]:
-    """A temporary folder that becomes `target` if the block succeeds; an empty folder may be there already.
+    """Yield a temporary folder that becomes `target` if the block succeeds; an empty folder may be there already.
 
     Neither Ctrl-C nor SIGTERM leaves it behind. What a killed process left, the next one removes.
     """
@@ -216,7 +215,7 @@ class Terminated(KeyboardInterrupt):
 
 @contextmanager
 def terminates_as_interrupt() -> Iterator[None]:
-    """SIGTERM raises `Terminated`, a KeyboardInterrupt, unless it is handled already."""
+    """Make SIGTERM raise `Terminated`, a KeyboardInterrupt, unless it is handled already."""
 
     def interrupt(number: int, frame: FrameType | None) -> None:
         raise Terminated
@@ -279,14 +278,12 @@ def _open_lock(path: Path) -> Iterator[int]:
             owner = path.owner()
         raise CharmError(
             f"the lock file {path} belongs to {owner} and cannot be opened ({error.strerror}); choose another --out, "
-            "or delete the lock file if nobody is using it"
+            "or delete the lock file if no one is using it"
         ) from error
     except OSError as error:
         if not os.path.lexists(path):
             raise
-        raise CharmError(
-            f"the lock file {path} is not a regular file ({error.strerror}); delete it"
-        ) from error
+        raise CharmError(f"the lock file {path} is not a regular file ({error.strerror}); delete it") from error
     try:
         yield number
     finally:

@@ -19,7 +19,7 @@ FILES = ("*.json", "*.safetensors", "*.npz", "README.md")  # what is downloaded 
 
 
 def is_hub_name(model: str | Path) -> bool:
-    """Whether this is "owner/name" and not a path on this machine: neither `runs/NAME` nor in a folder that exists."""
+    """Return whether this is "owner/name" and no path on this machine: not `runs/NAME`, nor in a folder that exists."""
     if not isinstance(model, str) or NAME.fullmatch(model) is None:
         return False
     owner = model.partition("/")[0]
@@ -27,13 +27,11 @@ def is_hub_name(model: str | Path) -> bool:
 
 
 def download(name: str, revision: str | None = None) -> Path:
-    """The folder of a model on the hub, downloaded or from the local cache."""
+    """Return the folder of a model on the hub, downloaded or from the local cache."""
     library = _library(name)
     endpoint = os.environ.get("HF_ENDPOINT")
     try:
-        return Path(
-            library.snapshot_download(name, revision=revision, allow_patterns=list(FILES), endpoint=endpoint)
-        )
+        return Path(library.snapshot_download(name, revision=revision, allow_patterns=list(FILES), endpoint=endpoint))
     except (OSError, ValueError, library.errors.HfHubHTTPError) as error:  # its others are caused by these
         raise CharmError(f"{name}: no such folder, nor a model on the hub ({_first_line(error)})") from error
 

@@ -11,10 +11,11 @@ from typing import Any
 from charm.errors import CharmError
 
 RELEASED = Path(__file__).parent / "released"  # trained models, by name
+EXAMPLE = Path("examples", "task.json")  # the task of the README's commands, also in the package
 
 
 def data_dir(override: Path | None = None) -> Path:
-    """`override`, else $CHARM_DATA, else `charm` in the user's cache folder; nothing is created. A file is refused."""
+    """Return `override`, else $CHARM_DATA, else `charm` in the user's cache folder; refuse a file, create nothing."""
     if chosen := override or os.environ.get("CHARM_DATA"):
         folder = Path(chosen).expanduser()
         if folder.exists() and not folder.is_dir():
@@ -38,19 +39,23 @@ def path_given(value: Any, what: str) -> Path:
     except (OSError, ValueError) as error:  # ValueError: a zero byte
         if getattr(error, "errno", errno.EINVAL) in (errno.EINVAL, errno.ENAMETOOLONG):
             shown = str(value)[:40]
-            raise CharmError(
-                f"{what} cannot be a file name: {shown!r} ({len(str(value)):,} characters)"
-            ) from None
+            raise CharmError(f"{what} cannot be a file name: {shown!r} ({len(str(value)):,} characters)") from None
     return Path(value)
 
 
+def example_at(path: str | Path) -> Path:
+    """Return the path, or the task in the package if this is `examples/task.json` and we are not in a clone."""
+    path = Path(path)
+    return Path(__file__).parent / path if path == EXAMPLE and not path.exists() else path
+
+
 def released_model() -> Path:
-    """The trained model that is used where none is named (charm/released/base/README.md)."""
+    """Return the trained model that is used where none is named (charm/released/base/README.md)."""
     return RELEASED / "base"
 
 
 def model_at(model: str | Path | None) -> Path:
-    """The folder of a model: a path, the name of one that comes with CHARM, or the default one."""
+    """Find the folder of a model: a path, the name of one that comes with CHARM, or the default one."""
     if model is None:
         return released_model()
     named = RELEASED / model

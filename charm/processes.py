@@ -14,8 +14,8 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection
@@ -105,17 +105,14 @@ def _end_with_parent() -> None:
 
 class _Pool(ProcessPoolExecutor):
     def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
-        """As ever, but not to be interrupted halfway: the pool could not be shut down afterwards."""
-        with _interrupts_noted() as noted:
-            job = super().submit(fn, *args, **kwargs)
-        if noted:
-            signal.raise_signal(signal.SIGINT)
-        return job
+        """Submit a call, and let no interrupt end this halfway: the pool could not be shut down afterwards."""
+        with _interrupts_held_back():
+            return super().submit(fn, *args, **kwargs)
 
 
 @contextmanager
 def process_pool(workers: int) -> Iterator[ProcessPoolExecutor]:
-    """A pool of processes; an exception in the block ends them at once."""
+    """Open a pool of processes; an exception in the block ends them at once."""
     others = set(multiprocessing.active_children())
     with _Pool(workers, SPAWN) as pool:
         try:
@@ -127,16 +124,37 @@ def process_pool(workers: int) -> Iterator[ProcessPoolExecutor]:
             raise
 
 
+def as_finished(jobs: Iterable[Future[T]]) -> Iterator[Future[T]]:
+    """Yield jobs as they finish, like `as_completed`, but safe against Ctrl-C at any moment.
+
+    An interrupt inside `wait` can leave a job's lock taken, and the pool waits for it for ever. And one that arrives
+    just before the main thread begins to wait is noticed only when the wait ends. So interrupts are held back during
+    short waits.
+    """
+    waiting = set(jobs)
+    while waiting:
+        with _interrupts_held_back():
+            finished, waiting = wait(waiting, timeout=0.2, return_when=FIRST_COMPLETED)
+        yield from finished
+
+
+@contextmanager
+def _interrupts_held_back() -> Iterator[None]:
+    """Raise KeyboardInterrupt for a SIGINT only after the block."""
+    with _interrupts_noted() as noted:
+        yield
+    if noted:
+        signal.raise_signal(signal.SIGINT)
+
+
 @contextmanager
 def _interrupts_noted() -> Iterator[list[int]]:
-    """In the main thread, note SIGINT in a list instead of raising KeyboardInterrupt.
+    """Note SIGINT in a list instead of raising KeyboardInterrupt, if this is the main thread.
 
     Halfway through a start, an exception would leave a child without the data it waits for.
     """
     noted: list[int] = []
-    handler = (
-        signal.getsignal(signal.SIGINT) if threading.current_thread() is threading.main_thread() else None
-    )
+    handler = signal.getsignal(signal.SIGINT) if threading.current_thread() is threading.main_thread() else None
     if handler is None:
         yield noted
         return

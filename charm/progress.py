@@ -6,11 +6,13 @@ sending them to the terminal. `rich` is loaded once a bar or a table is drawn.
 
 from __future__ import annotations
 
+import math
 import re
 import sys
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
@@ -22,6 +24,7 @@ Item = TypeVar("Item")
 # Control characters but for newline and tab, marks that turn the direction of text, and bytes that are not UTF-8.
 UNSAFE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 LOG_EVERY = 60.0  # seconds between the lines that stand for a bar in a log file, where none can be drawn
+NOTEBOOK_EVERY = 10.0  # and in a notebook without ipywidgets
 
 
 def plain(text: str) -> str:
@@ -35,9 +38,7 @@ def console(stderr: bool = False, width: int | None = None) -> Console:
     from rich.segment import Segment
 
     class PlainConsole(Console):
-        def render(
-            self, renderable: RenderableType, options: ConsoleOptions | None = None
-        ) -> Iterable[Segment]:
+        def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
             for text, style, control in super().render(renderable, options):
                 yield Segment(text if control else plain(text), style, control)
 
@@ -47,8 +48,8 @@ def console(stderr: bool = False, width: int | None = None) -> Console:
 class Bar:
     """A live line: text, a bar, how many of how many, and an ETA. See `bar`."""
 
-    def __init__(self, progress: Progress, counts: bool) -> None:
-        self._progress, self._task, self._counts = progress, progress.task_ids[0], counts
+    def __init__(self, progress: Progress, counts: bool, every: float) -> None:
+        self._progress, self._task, self._counts, self._every = progress, progress.task_ids[0], counts, every
         self._logged = time.monotonic()
 
     def update(self, done: float | None = None, total: float | None = None, text: str | None = None) -> None:
@@ -62,10 +63,8 @@ class Bar:
         self._log()
 
     def _log(self) -> None:
-        """Print the state as a plain line now and then, if it goes to a file or a pipe."""
-        if self._progress.disable or self._progress.console.is_terminal:
-            return
-        if time.monotonic() - self._logged >= LOG_EVERY:
+        """Print the state as a plain line now and then, where no bar can be drawn."""
+        if time.monotonic() - self._logged >= self._every:
             self._logged, state = time.monotonic(), self._progress.tasks[0]
             counted = f"{state.completed:.0f}/{'?' if state.total is None else f'{state.total:.0f}'}"
             say(f"{counted if self._counts else f'{state.percentage:.0f}%'} {state.description}")
@@ -84,7 +83,7 @@ def bar(
     stays: bool = False,
     counts: bool = True,  # print how many are done of how many
 ) -> Iterator[Bar]:
-    """A bar while the block runs; it pulses while the total is None, and its last state stays if asked to."""
+    """Show a bar while the block runs; it pulses while the total is None, and with `stays` its last state is kept."""
     from rich import progress as parts
     from rich.table import Column
 
@@ -95,11 +94,15 @@ def bar(
     ]
     if counts:
         columns.insert(1, parts.MofNCompleteColumn(table_column=Column(no_wrap=True)))  # never shortened
-    progress = parts.Progress(*columns, console=console(stderr=True), transient=not stays, disable=not shown)
+    screen = console(stderr=True)
+    drawn = screen.is_terminal or (screen.is_jupyter and find_spec("ipywidgets") is not None)
+    every = math.inf if drawn or not shown else NOTEBOOK_EVERY if screen.is_jupyter else LOG_EVERY
+    hidden = not shown or (screen.is_jupyter and not drawn)  # without widgets rich would only warn
+    progress = parts.Progress(*columns, console=screen, transient=not stays, disable=hidden)
     progress.start()
     try:
         progress.add_task(text, total=total, completed=done)  # type: ignore[arg-type]  # rich rounds it itself
-        yield Bar(progress, counts)
+        yield Bar(progress, counts, every)
     finally:
         with _full_disk_ignored():
             progress.stop()
@@ -113,7 +116,7 @@ def say(line: str) -> None:
 
 @contextmanager
 def _full_disk_ignored() -> Iterator[None]:
-    """A log file that cannot be written must not end the work; a reader that went away does."""
+    """Ignore a log file that cannot be written, which must not end the work; a reader that went away does."""
     try:
         yield
     except BrokenPipeError:
@@ -128,7 +131,7 @@ def status(text: str) -> AbstractContextManager[object]:
 
 
 def track(items: Iterable[Item], text: str, total: int, shown: bool = True) -> Iterator[Item]:
-    """The items one by one, under a bar."""
+    """Yield the items one by one, under a bar."""
     with bar(text, total, shown=shown) as line:
         for number, item in enumerate(items):
             yield item

@@ -12,12 +12,14 @@ from charm.arc.presets import quickstart as preset
 from charm.arc.run import train
 from charm.devices import place
 from charm.errors import CharmError
+from charm.evaluation.evaluate import Evaluation, VoteOptions, evaluate_run, evaluate_votes
 from charm.evaluation.protocols import Protocol, settings_text
-from charm.evaluation.run import VoteOptions, evaluate_run, evaluate_votes
+from charm.evaluation.scoring import Scores
 from charm.report.film import refinement_film
 from charm.report.page import write_report
 from charm.runs.settings import TrainConfig, read_config
 from charm.tables import Table
+from charm.tasks.task import Question
 
 FILMS = 6  # tasks whose refinement steps the page shows
 AGAIN = "run the same command again to continue"  # there is no --resume
@@ -38,14 +40,12 @@ def run_quickstart(
         engine = train(config, out, here, resume, lambda text: say(text.replace(config.resume_hint, AGAIN)))
         if engine.step < config.steps:  # half a training has no scores worth waiting for
             raise engine.interrupt
-        job = engine.job
         trained = time.monotonic() - began
         protocol = Protocol(views=config.evaluate_views, window="current", loops=config.evaluate_loops)
-        scored = evaluate_run(out, "quickstart", protocol, here)
-        blank = evaluate_run(out, "quickstart", protocol, here, VoteOptions(blank_memory=True))
-        assert scored is not None
-        assert blank is not None
-        solved = [task["task_id"] for task in scored["tasks"] if task["outcome"] == "solved"]
+        for options in (VoteOptions(), VoteOptions(blank_memory=True)):
+            evaluate_run(out, "quickstart", protocol, here, options)
+        found, blank = (evaluate_votes(out / name, protocol, config.data) for name in ("votes", "votes_blank"))
+        job, solved = engine.job, [task.task_id for task in found.scores.tasks if task.outcome == "solved"]
         with job.average.applied():
             films = {
                 question: refinement_film(job.model, job.data, question, config.reasoner.depth, here.device)
@@ -53,39 +53,34 @@ def run_quickstart(
                 if question.task_id in solved[:FILMS] and question.test_index == 0
             }
     report = write_report(out, protocol, films=films)
-    ranking = evaluate_votes(out / "votes", protocol, config.data).ranking
-    without = {task["task_id"]: task["outcome"] for task in blank["tasks"]}
-    tasks = []
-    for task in scored["tasks"]:
-        ranks = [output["rank"] for output in task["outputs"]]
-        numbers = [n for n, question in enumerate(ranking.questions) if question.task_id == task["task_id"]]
-        best = [ranking.top(number, 1) for number in numbers]
-        tasks.append(
-            {
-                "task": task["task_id"],
-                "tests": len(ranks),
-                "pass@1": sum(rank is not None and rank <= 1 for rank in ranks),
-                "pass@2": sum(rank is not None and rank <= 2 for rank in ranks),
-                "votes": [top[0].votes if top else 0 for top in best],
-                "voters": config.evaluate_views,
-                "outcome": task["outcome"],
-                "without_memory": without[task["task_id"]],
-            }
-        )
     return {
-        "tasks": tasks,
-        "pass@1": scored["metrics"]["pass@1"],
-        "pass@2": scored["metrics"]["pass@2"],
+        "tasks": _task_rows(found, blank.scores, config.evaluate_views),
+        "pass@1": found.scores.metrics["pass@1"],
+        "pass@2": found.scores.metrics["pass@2"],
         "protocol": settings_text(protocol),
-        "pass@2 without memory": blank["metrics"]["pass@2"],
+        "pass@2 without memory": blank.scores.metrics["pass@2"],
         "training_seconds": round(trained, 1),
         "seconds": round(time.monotonic() - began, 1),
         "report": str(report),
     }
 
 
+def _task_rows(found: Evaluation, blank: Scores, voters: int) -> list[dict[str, Any]]:
+    """Return what the table shows of each task: its scores, and its outcome with and without the memory."""
+    number = {question: q for q, question in enumerate(found.ranking.questions)}
+    without = {task.task_id: task.outcome for task in blank.tasks}
+    rows = []
+    for task in found.scores.tasks:
+        best = [found.ranking.top(number[Question(task.task_id, one.test_index)], 1) for one in task.outputs]
+        passed = {f"pass@{k}": sum(one.rank is not None and one.rank <= k for one in task.outputs) for k in (1, 2)}
+        votes = [top[0].votes if top else 0 for top in best]
+        outcomes = {"outcome": task.outcome, "without_memory": without[task.task_id]}
+        rows.append({"task": task.task_id, "tests": len(best), **passed, "votes": votes, "voters": voters, **outcomes})
+    return rows
+
+
 def _resumes(out: Path, config: TrainConfig) -> bool:
-    """Whether the folder contains this run, finished or not; anything else is refused."""
+    """Return whether the folder contains this run, finished or not; refuse anything else."""
     if not out.exists() or (out.is_dir() and not any(out.iterdir())):
         return False
     if not (out / "config.json").is_file() or read_config(out) != config:
@@ -96,7 +91,7 @@ def _resumes(out: Path, config: TrainConfig) -> bool:
 
 
 def results_table(found: dict[str, Any]) -> Table:
-    """The table printed at the end."""
+    """Make the table that is printed at the end."""
     # Short headings: the table must fit 80 columns.
     columns = ["task", "pass@1", "pass@2", "votes, first answer", "with memory", "without"]
     rows = []

@@ -65,7 +65,7 @@ def stop_early() -> Iterator[None]:
 
 @contextmanager
 def stop_on_signal(say: Callable[[str], None] = lambda text: None) -> Iterator[list[int]]:
-    """A list that is not empty once SIGTERM or SIGINT has come, or torchrun's agent has died.
+    """Yield a list that is not empty once SIGTERM or SIGINT has come, or torchrun's agent has died.
 
     A second signal interrupts: the exception comes at once where Python runs, and where the main thread is still
     computing after a few seconds, the process is ended.
@@ -95,7 +95,7 @@ def stop_on_signal(say: Callable[[str], None] = lambda text: None) -> Iterator[l
 
 
 def check_every(place: Place) -> int:
-    """Updates between looks at the signals. To agree on a stop, processes on accelerators wait for each other."""
+    """Return the updates between looks at the signals: processes on accelerators wait for each other to agree."""
     return 1 if place.world == 1 or place.device.type == "cpu" else 10
 
 
@@ -105,7 +105,7 @@ def _heard(
     react: Callable[[int], tuple[str, int] | None],
     orphaned: Callable[[], None] | None = None,
 ) -> Iterator[None]:
-    """Signals call `handle` in the main thread, when it gets to it, and `react` in another one at once.
+    """Let signals call `handle` in the main thread, when it gets to it, and `react` in another one at once.
 
     Where that returns a sentence and an exit code, the process ends with them unless this context is left in time.
     """

@@ -19,7 +19,7 @@ def spread_text(values: Sequence[float], form: str = ".2f") -> str:
 
 
 def percent(shares: Mapping[str, float], name: str) -> str:
-    """A share as a percentage; a dash if it is missing, for example because no answer is known."""
+    """Format a share as a percentage; a dash if it is missing, for example because no answer is known."""
     return f"{shares[name]:.2%}" if name in shares else UNKNOWN
 
 
@@ -36,7 +36,7 @@ class Table:
     """Without lines between the columns, to fit into 80 characters."""
 
     def html(self) -> str:
-        """The table for a notebook."""
+        """Render the table for a notebook."""
         head = "".join(f"<th>{escape(str(name))}</th>" for name in self.columns)
         body = "".join(
             f"<tr>{''.join(f'<td>{escape(str(cell))}</td>' for cell in row)}</tr>" for row in self.rows if row

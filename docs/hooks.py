@@ -1,11 +1,13 @@
-"""What the site has beyond docs/: pages of the parent folder, linked files, the API reference, the galleries."""
+"""Add what the site has beyond docs/: pages of other folders, linked files, notebooks, the API reference, galleries."""
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import tempfile
 from functools import cache
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -21,12 +23,17 @@ BESIDE = {
     "benchmarks/gpu_notes.md": "gpu_notes.md",
 }
 SOURCES = {site: page for page, site in BESIDE.items()}
-GALLERIES = ("gallery/quickstart.html", "rearc2-gallery.html")  # made with the site
+GALLERIES = {  # made with the site: page -> the way back from it
+    "gallery/quickstart.html": "../gallery.html",
+    "rearc2-gallery.html": "gallery.html",
+}
+NOTEBOOKS = {f"notebooks/{path.stem}.md": path for path in sorted((ROOT / "notebooks").glob("*.ipynb"))}
+PROGRAMS = ("charm ", "python ", "make ", "pip ", "torchrun ")
 LINK = re.compile(r"(!?\[[^\]]*\])\(([^)\s#]+)(#[^)\s]*)?\)")
 
 REFERENCE = """# API reference
 
-From the docstrings. [api.md](api.md) shows how the parts are used together.
+From the docstrings. [CHARM as a library](api.md) shows how the parts are used together.
 
 ## The library
 
@@ -56,7 +63,6 @@ From the docstrings. [api.md](api.md) shows how the parts are used together.
 ::: charm.memory.cose.TableMemory
 ::: charm.memory.factors
 ::: charm.memory.composers
-::: charm.memory.tables
 ::: charm.memory.optimizers
 """
 
@@ -65,6 +71,7 @@ def on_files(files: Files, config: Any) -> Files:
     """Add the generated pages, and every file of the repository that some page links to."""
     pages = {site: (ROOT / page).read_text() for page, site in BESIDE.items()}
     pages["reference.md"] = REFERENCE
+    pages |= {name: notebook_page(path) for name, path in NOTEBOOKS.items()}
     for name, text in pages.items():
         files.append(File.generated(config, name, content=text))
     texts = {file.src_uri: file.content_string for file in files if file.src_uri.endswith(".md")}
@@ -75,14 +82,17 @@ def on_files(files: Files, config: Any) -> Files:
                 uri = f"files/{path.relative_to(ROOT).as_posix()}"
                 if files.get_file_from_path(uri) is None:
                     files.append(File.generated(config, uri, content=path.read_bytes()))
-    for name, content in zip(GALLERIES, (quickstart_page(), rearc2_gallery()), strict=True):
-        files.append(File.generated(config, name, content=content))
+    for (name, back), content in zip(GALLERIES.items(), (quickstart_page(), rearc2_gallery()), strict=True):
+        link = f'<p><a href="{back}">\u2190 back to the documentation</a></p>'
+        files.append(File.generated(config, name, content=re.sub(r"(<body[^>]*>)", rf"\1{link}", content, count=1)))
     return files
 
 
 def on_page_markdown(markdown: str, page: Any, config: Any, files: Files) -> str:
-    """Let links lead to where their targets are on the site; a link to a folder becomes plain text."""
+    """Let links lead to where their targets are on the site, under their titles; one to a folder becomes plain text."""
     name = page.file.src_uri
+    if name in NOTEBOOKS:
+        return markdown
 
     def moved(found: re.Match[str]) -> str:
         text, target, anchor = found[1], found[2], found[3] or ""
@@ -91,18 +101,34 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Files) -> str
             return found[0]
         if path.is_dir():
             return text[1:-1]
+        if text == f"[{path.name}]" and path.suffix == ".md":  # a generated page names files
+            text = f"[{path.read_text().partition('# ')[2].partition(chr(10))[0]}]"
         return f"{text}({_on_site(path) or f'files/{path.relative_to(ROOT).as_posix()}'}{anchor})"
 
     if name == "gallery.md":  # links that would be broken in the repository
         for made in GALLERIES:
-            markdown = markdown.replace(f"`{made}`", f"[{made}]({made})")
+            markdown = markdown.replace(f"On the site: `{made}`", f"[Open the gallery]({made})")
     # Code keeps what looks like a link.
     parts = re.split(r"(```.*?```|`[^`\n]*`)", markdown, flags=re.DOTALL)
     return "".join(part if number % 2 else LINK.sub(moved, part) for number, part in enumerate(parts))
 
 
+def on_page_content(html: str, page: Any, config: Any, files: Files) -> str:
+    """Mark the commands of a block and their comments, so that long ones can wrap."""
+
+    def marked(found: re.Match[str]) -> str:
+        lines = found[1].rstrip("\n").split("\n")
+        if not any(line.startswith(PROGRAMS) for line in lines):
+            return found[0]
+        lines = [re.sub(r"(?<=\s)(--[\w.-]+)", r'<span class="flag">\1</span>', line) for line in lines]
+        shown = (re.sub(r"(\s)(# .*)$", r'\1<span class="c1">\2</span>', line) for line in lines)
+        return "<code>" + "".join(f'<span class="command">{line}\n</span>' for line in shown) + "</code>"
+
+    return re.sub(r"<code>([^<]*)</code>(?=</pre>)", marked, html)
+
+
 def _in_repository(page: str, target: str) -> Path | None:
-    """The file or folder that a relative link on this page means."""
+    """Return the file or folder that a relative link on this page means."""
     if re.match(r"[a-z]+:", target) or target in GALLERIES:
         return None
     folder = (ROOT / SOURCES.get(page, f"docs/{page}")).parent
@@ -111,23 +137,46 @@ def _in_repository(page: str, target: str) -> Path | None:
 
 
 def _on_site(path: Path) -> str | None:
-    """The page or picture of the site that a file of the repository is, if it is one."""
+    """Return the page or picture of the site that a file of the repository is, if it is one."""
     inside = path.relative_to(ROOT).as_posix()
+    if path in NOTEBOOKS.values():
+        return inside.replace(".ipynb", ".md")
     return BESIDE.get(inside) or (inside.removeprefix("docs/") if inside.startswith("docs/") else None)
 
 
+def notebook_page(path: Path) -> str:
+    """Return a notebook as Markdown: its texts, its code, and the outputs that are stored in it."""
+    parts = []
+    for cell in json.loads(path.read_text())["cells"]:
+        text = "".join(cell["source"])
+        if cell["cell_type"] == "code":
+            text = f"```python\n{text}\n```\n\n{''.join(map(_output, cell['outputs']))}"
+        # A badge becomes plain text: nothing is loaded from elsewhere.
+        text = re.sub(r"!\[([^\]]*)\]\(https:[^)]*\)", r"\1", text)
+        parts.append(re.sub(r"`(\w+)\.ipynb`", r"[\1](\1.md)", text))
+    return "\n\n".join(parts)
+
+
+def _output(output: dict[str, Any]) -> str:
+    """Return a stored output as HTML, without the empty lines that would end it in Markdown."""
+    data = output.get("data", {})
+    text = escape("".join(output.get("text", data.get("text/plain", ""))))
+    shown = "".join(data.get("text/html", "")) or f"<pre>{text}</pre>"
+    return '<div class="output">' + re.sub(r"\n+", "\n", shown) + "</div>\n\n"
+
+
 @cache
-def quickstart_page() -> bytes:
-    """The report page of the quickstart run in docs/gallery."""
+def quickstart_page() -> str:
+    """Return the report page of the quickstart run in docs/gallery."""
     from charm.report.page import write_report
 
     with tempfile.TemporaryDirectory() as scratch:
-        return write_report(ROOT / "docs/gallery/quickstart", out=Path(scratch, "page.html")).read_bytes()
+        return write_report(ROOT / "docs/gallery/quickstart", out=Path(scratch, "page.html")).read_text()
 
 
 @cache
 def rearc2_gallery(pairs: int = 3) -> str:
-    """Every Re-ARC2 task with its rule and a few generated pairs."""
+    """Return every Re-ARC2 task with its rule and a few generated pairs."""
     from rearc2.workbench.gallery import gallery
     from rearc2.workbench.packages import package_ids
     from rearc2.workbench.preview import generated_pairs

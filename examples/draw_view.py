@@ -14,9 +14,7 @@ from charm.tasks.view import View
 CELL, MARGIN, TOP, GAP = 22, 16, 72, 44  # pixels
 
 pair = find_task("3c9b0459").train[0]
-view = View(
-    dihedral=1, colors=(0, 3, 4, 2, 1, 5, 6, 7, 8, 9)
-)  # a quarter turn; blue, red, green and yellow change
+view = View(dihedral=1, colors=(0, 3, 4, 2, 1, 5, 6, 7, 8, 9))  # a quarter turn; blue, red, green and yellow change
 seen, wanted = (view.apply(grid) for grid in pair.grids())
 assert (view.invert(wanted) == pair.output).all()
 

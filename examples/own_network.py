@@ -9,19 +9,16 @@ channels take part: it scales and shifts what is mixed, and scales what comes ou
 Shapes: B examples, T cells, S side of the canvas, D width, N groups of channels, H channels of a group, V tokens.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 from charm.arc.presets import PRESETS, quickstart
 from charm.cli import main
 from charm.errors import CharmError
 from charm.initial import truncated_normal_
-from charm.models.canvas.answers import refined_answers
-from charm.models.canvas.slots import CanvasNetwork
+from charm.models.canvas.training import CanvasNetwork
 from charm.models.config import NetworkConfig
 from charm.models.layers import Linear, SwiGLU, rms_norm
-from charm.models.network import AskedBatch
 from charm.models.networks import NETWORKS
 from charm.runs.settings import TrainConfig
 from charm.tasks.canvas import FULL_SIDE, VOCABULARY
@@ -86,10 +83,8 @@ class Mixer(CanvasNetwork):
     """Token vectors, mixing layers, and a token for every cell. `CanvasNetwork` makes batches, losses and updates."""
 
     def __init__(self, config: MixerConfig, seed: int = 0) -> None:
-        super().__init__()
+        super().__init__(config)
         generator = torch.Generator().manual_seed(seed)
-        self.config = config
-        self.compute_dtype: torch.dtype = getattr(torch, config.compute_dtype)
         self.tokens = nn.Parameter(truncated_normal_(torch.empty(VOCABULARY, config.width), 1.0, generator))
         self.blocks = nn.ModuleList(MixerLayer(config, generator) for _ in range(config.layers))
         self.head = Linear(config.width, VOCABULARY, generator)
@@ -110,32 +105,14 @@ class Mixer(CanvasNetwork):
         right_B = F.linear(x_BTD.mean(1).float(), self.right).squeeze(1)
         return state_SBLD, self.head(x_BTD).float(), right_B
 
-    def initial_state(self, batch: int, cells: int) -> Tensor:
-        """Return no state: an empty tensor with a place for every example."""
-        return torch.empty(
-            0, batch, 1, self.config.width, dtype=self.compute_dtype, device=self.tokens.device
-        )
-
-    def restart(self, state_SBLD: Tensor, halted_B: Tensor) -> Tensor:
-        return state_SBLD
-
-    def answers(self, asked: AskedBatch, steps: int) -> Iterator[tuple[Tensor, Tensor]]:
-        return refined_answers(self, asked, steps)
-
     def elementwise_parameters(self) -> list[nn.Parameter]:
         """Return the matrices whose rows are single tokens; Muon moves the others."""
         return [self.tokens, self.head.weight, self.right]
 
-    def compile_blocks(self, **options: Any) -> None:
-        for block in self.blocks:
-            block.compile(**{"dynamic": False, "fullgraph": True, **options})
-
 
 def mixer() -> TrainConfig:
     """The quickstart's tasks and memory with a mixer."""
-    return replace(
-        quickstart(), reasoner=MixerConfig(width=128, layers=4, inner_multiple=32, compute_dtype="float32")
-    )
+    return replace(quickstart(), reasoner=MixerConfig(width=128, layers=4, inner_multiple=32, compute_dtype="float32"))
 
 
 NETWORKS["mixer"] = MixerConfig

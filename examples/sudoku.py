@@ -23,7 +23,7 @@ from charm.errors import CharmError
 from charm.models.canvas.answers import refine
 from charm.models.canvas.backbone import Reasoner, count_parameters
 from charm.models.canvas.config import CanvasConfig
-from charm.models.canvas.losses import refinement_loss
+from charm.models.canvas.training import refinement_loss
 from charm.runs import checkpoint
 from charm.runs.config import EngineConfig
 from charm.tables import Table

@@ -38,9 +38,7 @@ ARGUMENTS = (
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
     """The Chromium of this machine. Without one, the test is skipped."""
-    playwright = pytest.importorskip(
-        "playwright.sync_api", reason='needs playwright: pip install -e ".[dev]"'
-    )
+    playwright = pytest.importorskip("playwright.sync_api", reason='needs playwright: pip install -e ".[dev]"')
     path = next(filter(None, map(shutil.which, BROWSERS)), None)
     if path is None:
         pytest.skip("needs Chromium: `make browser` installs it, as does `apt-get install chromium`")

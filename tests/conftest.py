@@ -39,11 +39,17 @@ multiprocessing.set_forkserver_preload(
     ["torch._dynamo", "torch.distributed.run", "charm.cli", "charm.arc.run", "charm.solving.solver"]
 )
 
-pytest_plugins = (
-    "tests.browser",
-    "tests.toy_runs",
-    "tests.toy_wheel",
-)  # fixtures: a page, toy runs, a toy Re-ARC
+# Fixtures: a page, quick processes, toy runs, a toy Re-ARC.
+pytest_plugins = ("tests.browser", "tests.forks", "tests.toy.runs", "tests.toy.wheel")
+pytest.register_assert_rewrite("tests.toy")
+
+
+def pytest_configure() -> None:
+    """Let hypothesis take its time: a busy machine is no failure."""
+    from hypothesis import settings
+
+    settings.register_profile("charm", deadline=None)
+    settings.load_profile("charm")
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:

@@ -16,14 +16,42 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Mapping
+from functools import cache
+from multiprocessing.context import ForkServerContext, ForkServerProcess
 from pathlib import Path
 from typing import Any
 
+import pytest
 import torch
 import torch.multiprocessing as mp
 from torch.distributed import TCPStore
 
+import charm.processes
+
 SERVER = multiprocessing.get_context("forkserver")  # tests/conftest.py says what it imports
+
+
+class _Worker(ForkServerProcess):
+    """A process that has the environment of the test that starts it, not that of the server."""
+
+    def __init__(self, *rest: Any, **named: Any) -> None:
+        super().__init__(*rest, **named)
+        self.environment = dict(os.environ)
+
+    def run(self) -> None:
+        os.environ.clear()
+        os.environ.update(self.environment)
+        super().run()
+
+
+class _Workers(ForkServerContext):
+    Process = _Worker
+
+
+@pytest.fixture
+def forked_workers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let CHARM fork its worker processes, where what they do is tested and not how they start and end."""
+    monkeypatch.setattr(charm.processes, "SPAWN", _Workers())
 
 
 class Program:
@@ -31,13 +59,10 @@ class Program:
 
     def __init__(self, *arguments: object, env: Mapping[str, str] | None = None) -> None:
         environment = {**os.environ, **(env or {})}
-        show = [sys.executable, "-c", "import json, sys; print(json.dumps(sys.path[1:]))"]
-        path = json.loads(subprocess.run(show, env=environment, capture_output=True, check=True).stdout)
+        path = _search_path(tuple((name, text) for name, text in environment.items() if name.startswith("PYTHON")))
         self.folder = tempfile.TemporaryDirectory(prefix="program-")
         self.words = [str(word) for word in arguments]
-        self.process = SERVER.Process(
-            target=_run, args=(self.words, environment, os.getcwd(), path, self.folder.name)
-        )
+        self.process = SERVER.Process(target=_run, args=(self.words, environment, os.getcwd(), path, self.folder.name))
         self.process.start()
 
     @property
@@ -80,7 +105,7 @@ class Program:
 
 
 class Group:
-    """A program in several processes, each with what torchrun tells its processes, and the store it keeps for them."""
+    """A program in several processes, each with the variables that torchrun sets, and the store it keeps for them."""
 
     def __init__(self, processes: int, *arguments: object, env: Mapping[str, str] | None = None) -> None:
         self.store = TCPStore("localhost", 0, is_master=True, wait_for_workers=False)
@@ -88,8 +113,7 @@ class Group:
         told |= {"TORCHELASTIC_USE_AGENT_STORE": "True", "TORCHELASTIC_RESTART_COUNT": "0"}
         told |= {"WORLD_SIZE": str(processes), "LOCAL_WORLD_SIZE": str(processes), **(env or {})}
         self.programs = [
-            Program(*arguments, env={**told, "RANK": str(rank), "LOCAL_RANK": str(rank)})
-            for rank in range(processes)
+            Program(*arguments, env={**told, "RANK": str(rank), "LOCAL_RANK": str(rank)}) for rank in range(processes)
         ]
 
     def wait(self, timeout: float = 240) -> int:
@@ -99,6 +123,15 @@ class Group:
         finally:
             for program in self.programs:
                 program.kill()
+
+
+@cache
+def _search_path(settings: tuple[tuple[str, str], ...]) -> list[str]:
+    """Ask a new interpreter with these variables for its search path, without the program's own folder."""
+    show = [sys.executable, "-c", "import json, sys; print(json.dumps(sys.path[1:]))"]
+    done = subprocess.run(show, env={**os.environ, **dict(settings)}, capture_output=True, check=True)
+    found: list[str] = json.loads(done.stdout)
+    return found
 
 
 def together(function: Callable[..., None], arguments: tuple[Any, ...], processes: int) -> None:

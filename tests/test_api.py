@@ -3,9 +3,13 @@
 import ast
 import json
 import os
+import pydoc
+import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
+from unittest.mock import Mock
 from xml.etree import ElementTree
 
 import numpy as np
@@ -19,7 +23,7 @@ from charm.runs.settings import read_config
 from charm.solving.solution import Clock, Solution
 from charm.tasks.keys import MemoryConfig
 from charm.tasks.task import Question
-from tests.toy_runs import toy_run
+from tests.toy.runs import toy_run
 
 TASK = {
     "train": [{"input": [[1, 0, 0]], "output": [[0, 0, 1]]}, {"input": [[0, 2, 1]], "output": [[1, 2, 0]]}],
@@ -35,10 +39,10 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_importing_charm_loads_no_torch_and_every_name_is_there() -> None:
     program = (
         "import sys, charm; assert 'torch' not in sys.modules; "
-        "assert all(getattr(charm, name) is not None for name in charm.__all__); assert 'torch' in sys.modules"
+        "assert all(getattr(charm, name) is not None for name in dir(charm)); assert 'torch' in sys.modules"
     )
     subprocess.run([sys.executable, "-c", program], check=True)
-    assert set(charm.__all__) == set(dir(charm))
+    assert len(pydoc.plain(pydoc.render_doc(charm)).splitlines()) <= 66  # two screens
     with pytest.raises(AttributeError, match="no attribute 'slove'"):
         charm.slove  # noqa: B018
     assert (Path(charm.__file__).parent / "py.typed").is_file()
@@ -46,13 +50,11 @@ def test_importing_charm_loads_no_torch_and_every_name_is_there() -> None:
 
 def test_every_name_is_exported_to_strict_type_checkers() -> None:
     """mypy --strict exports an import only if it keeps its name (`from x import a as a`), and every assignment."""
-    block = next(
-        node for node in ast.parse(Path(charm.__file__).read_text()).body if isinstance(node, ast.If)
-    )
+    block = next(node for node in ast.parse(Path(charm.__file__).read_text()).body if isinstance(node, ast.If))
     imported = [alias for node in block.body if isinstance(node, ast.ImportFrom) for alias in node.names]
     assigned = [one.id for node in block.body if isinstance(node, ast.Assign) for one in node.targets]  # type: ignore[attr-defined]
     exported = {alias.name for alias in imported if alias.name == alias.asname} | set(assigned)
-    assert exported == set(charm.__all__) - {"__version__"}
+    assert exported == set(dir(charm)) - {"__version__"}
 
 
 @pytest.mark.parametrize("chosen", [None, "ACTIVE"])
@@ -86,23 +88,19 @@ def test_solve_answers_a_task_however_it_is_given(run: Path, tmp_path: Path) -> 
     for solution in found:
         assert solution.updates == 3
         assert [question.test_index for question in solution.answers] == [0, 1]
-    by_task, by_path, _ = (
-        [[c.grid.tolist() for c in some] for some in one.answers.values()] for one in found
-    )
+    by_task, by_path, _ = ([[c.grid.tolist() for c in some] for some in one.answers.values()] for one in found)
     assert by_task == by_path
     with pytest.raises(charm.CharmError, match=r"SolveOptions has no field 'spets'"):
         charm.solve(task, run, spets=3)
-    with pytest.raises(charm.CharmError, match="no task nobody"):
-        charm.solve("nobody", run)
-    with pytest.raises(charm.CharmError, match=r"nobody\.json: no such file"):
-        charm.solve("nobody.json", run)
+    with pytest.raises(charm.CharmError, match="no task missing"):
+        charm.solve("missing", run)
+    with pytest.raises(charm.CharmError, match=r"missing\.json: no such file"):
+        charm.solve("missing.json", run)
     for budget in (0, -1, float("nan"), float("inf"), "5m"):
-        with pytest.raises(
-            charm.CharmError, match=f"budget must be a positive number of seconds, got {budget!r}"
-        ):
+        with pytest.raises(charm.CharmError, match=f"budget must be a positive number of seconds, got {budget!r}"):
             charm.solve(task, run, budget)  # type: ignore[arg-type]
     path.write_text(json.dumps({"a": TASK, "b": TASK}))
-    with pytest.raises(charm.CharmError, match=r"contains 2 tasks, expected one; .*by_id\(ID\)"):
+    with pytest.raises(charm.CharmError, match=r"contains 2 tasks, expected one; .*\[ID\] returns one"):
         charm.solve(str(path), run)
 
 
@@ -124,10 +122,46 @@ def test_a_solve_on_a_cpu_has_three_minutes_by_default(run: Path, monkeypatch: p
         given.append(budget)
         return Clock(budget)
 
-    monkeypatch.setattr("charm.api.Clock", clock)
+    monkeypatch.setattr("charm.api.Clock", clock)  # which starts once the model is loaded
     charm.solve(TASK, run, steps=0, views=2, device="cpu")
     charm.solve(TASK, run, 50, steps=0, views=2, device="cpu")
     assert given == [180, 50]
+
+
+def test_several_tasks_are_solved_in_one_call(run: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """Each as if it was alone, with a model that takes one at a time."""
+    small: Any = {"steps": 3, "views": 4, "batch": 4, "device": "cpu"}
+    said: list[str] = []
+    task = charm.tasks("arc1/training")["007bbfb7"]
+    found = charm.solve([task, TASK, "25ff71a9"], run, 60, say=said.append, **small)
+    assert list(found) == ["007bbfb7", "task1", "25ff71a9"]
+    assert said[0] == "007bbfb7: learning"
+    assert said[-1] == "25ff71a9: 4 views have voted"
+    assert capfd.readouterr().err == ""
+    alone = charm.solve(task, run, 60, say=None, **small)
+    assert alone.submission() == found["007bbfb7"].submission()
+    assert capfd.readouterr().err == ""
+    with pytest.raises(charm.CharmError, match=r"--writer\.lr is for writers; a urm learns one task at a time"):
+        charm.solve(task, run, 60, writer={"lr": 0.1})
+
+
+def test_one_failure_of_several_tasks_costs_only_itself(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from charm.solving.group import Solver
+
+    work = Solver.work
+
+    def failing(self: Solver, tasks: Any, *rest: Any) -> None:
+        if tasks[0].id in broken:
+            raise charm.CharmError(f"no room for {tasks[0].id}")
+        work(self, tasks, *rest)
+
+    monkeypatch.setattr(Solver, "work", failing)
+    broken = ["task0"]
+    small: Any = {"steps": 0, "views": 2, "device": "cpu", "say": None}
+    assert list(charm.solve([TASK, TASK], run, 60, **small)) == ["task1"]
+    broken = ["task0", "task1"]
+    with pytest.raises(charm.CharmError, match="no room for task0"):
+        charm.solve([TASK, TASK], run, 60, **small)
 
 
 def test_train_and_evaluate_are_those_of_the_command_line(run: Path, tmp_path: Path) -> None:
@@ -136,11 +170,9 @@ def test_train_and_evaluate_are_those_of_the_command_line(run: Path, tmp_path: P
     ours, theirs = (charm.load(one, "cpu").state_dict() for one in (again, run))
     assert all(torch.equal(value, theirs[name]) for name, value in ours.items())
     found = charm.evaluate(again, "cpu", protocol="continual", views=2, loops=(2,))
-    assert json.loads(json.dumps(found)) == unseal(
-        json.loads((again / "eval" / "continual.json").read_text()), again
-    )
+    assert json.loads(json.dumps(found)) == unseal(json.loads((again / "eval" / "continual.json").read_text()), again)
     assert "pass@2" in found._repr_html_()
-    for call, told in (
+    for call, reported in (
         (lambda: charm.train(config), "name the run folder"),
         (lambda: charm.train({"steps": 3}, tmp_path / "x"), "name of a preset or a configuration, got dict"),
         (lambda: charm.train("quickstart", tmp_path / "x", stepps=3), "stepps"),
@@ -154,7 +186,7 @@ def test_train_and_evaluate_are_those_of_the_command_line(run: Path, tmp_path: P
         (lambda: charm.evaluate(again, tasks="toy0"), r"evaluate\.tasks: expected a list, got 'toy0'"),
         (lambda: charm.evaluate(again, window="most"), "expected one of current, half, all, got 'most'"),
     ):
-        with pytest.raises(charm.CharmError, match=told):
+        with pytest.raises(charm.CharmError, match=reported):
             call()
 
 
@@ -162,14 +194,17 @@ LONG = "x" * 5000
 
 
 @pytest.mark.parametrize(
-    ("call", "told"),
+    ("call", "reported"),
     [
         (lambda: charm.load(3), "a model must be a name or a path, got int"),
         (lambda: charm.load(LONG), r"a model cannot be a file name: 'x+' \(5,000 characters\)"),
         (lambda: charm.load("a\0b"), "a model cannot be a file name"),
         (lambda: charm.load("owner/name", revision=3), "revision must be the name of a branch"),
         (lambda: charm.solve(TASK, 3), "a model must be a name or a path, got int"),
-        (lambda: charm.solve([TASK]), "neither a Task nor a dictionary must be a name or a path, got list"),
+        (lambda: charm.solve([[TASK]]), "neither a Task nor a dictionary must be a name or a path, got list"),
+        (lambda: charm.solve([]), "needs at least one task, got an empty list"),
+        (lambda: charm.solve(["007bbfb7"] * 2), "charm.solve: task id 007bbfb7 appears twice"),
+        (lambda: charm.solve(TASK, say=3, device="cpu"), 'say must be a function, "bar" or None, got 3'),
         (lambda: charm.solve(None), "must be a name or a path, got NoneType"),
         (lambda: charm.solve(LONG), "cannot be a file name"),
         (lambda: charm.solve(TASK, views="all"), r"solve\.views: expected int, got 'all'"),
@@ -188,24 +223,22 @@ LONG = "x" * 5000
         (lambda: charm.View(1, [0, 2, 1]), "must be a permutation"),
     ],
 )
-def test_wrong_input_is_told_in_a_sentence(call, told: str) -> None:  # type: ignore[no-untyped-def]
-    with pytest.raises(charm.CharmError, match=told):
+def test_wrong_input_is_told_in_a_sentence(call, reported: str) -> None:  # type: ignore[no-untyped-def]
+    with pytest.raises(charm.CharmError, match=reported):
         call()
 
 
 def test_tasks_views_and_results_draw_themselves(run: Path) -> None:
     tasks = charm.tasks("arc1/training")
     assert len(tasks) == 400
-    task = tasks.by_id("007bbfb7")
-    with pytest.raises(charm.CharmError, match="no task nobody"):
-        tasks.by_id("nobody")
-    assert tasks["007bbfb7"] is task
+    task = tasks["007bbfb7"]
+    assert task.id == "007bbfb7"
     assert (tasks[0], tasks[:2]) == (next(iter(tasks)), tuple(tasks)[:2])
     assert "007bbfb7" in tasks
-    assert "nobody" not in tasks
+    assert "missing" not in tasks
     assert task in tasks
-    with pytest.raises(charm.CharmError, match="no task nobody"):
-        tasks["nobody"]
+    with pytest.raises(charm.CharmError, match="no task missing"):
+        tasks["missing"]
     colors = [0, 2, 1, *range(3, 10)]
     views = {charm.View(1, colors), charm.View(1, tuple(colors)), charm.View(1, np.array(colors))}  # type: ignore[arg-type]
     assert views == {charm.View(1, tuple(colors))}
@@ -215,6 +248,22 @@ def test_tasks_views_and_results_draw_themselves(run: Path) -> None:
         assert page.count("<svg ") == grids
         ElementTree.fromstring(page)  # every element is closed
     assert f"of {solution.views} votes" in solution._repr_html_()
+
+
+def test_a_task_is_printed_as_a_picture(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In colours in a terminal, in digits elsewhere; its name alone stays short."""
+    task = charm.tasks("arc1/training")["007bbfb7"].blind()
+    assert repr(task) == "<Task 007bbfb7: 5 demonstrations, 1 test input>"
+    plain = str(task)
+    assert plain.startswith(f"{task!r}\n\ntrain 0\n0 7 7  → 0 0 0 0 7 7 0 7 7\n7 7 7    0 0 0 7 7 7 7 7 7\n")
+    assert plain.endswith("\n\ntest 0\n7 0 7  → ?\n7 0 7\n7 7 0")
+    monkeypatch.setattr("sys.stdout", Mock(isatty=lambda: True))
+    shown = str(task)
+    assert "\x1b[38;2;255;133;27;48;2;255;133;27m7 \x1b[0m" in shown  # orange on orange
+    without = [line.rstrip() for line in re.sub(r"\x1b\[[0-9;]*m", "", shown).splitlines()]
+    assert without == plain.splitlines()
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert str(task) == plain
 
 
 def test_a_result_is_printed_with_its_answers_and_saved(run: Path, tmp_path: Path) -> None:
@@ -231,9 +280,7 @@ def test_a_result_is_printed_with_its_answers_and_saved(run: Path, tmp_path: Pat
     solution.save(path)
     assert json.loads(path.read_text()) == solution.submission()
     assert [list(one) for one in solution.submission()["task"]] == [["attempt_1", "attempt_2"]] * 2
-    by_hand = Solution(
-        {Question("a", 0): [Candidate(np.array([[1, 2], [3, 4]]), 0, 5, 5, 1.0)]}, 9, 6, 0.1, 1.0, 3.0
-    )
+    by_hand = Solution({Question("a", 0): [Candidate(np.array([[1, 2], [3, 4]]), 0, 5, 5, 1.0)]}, 9, 6, 0.1, 1.0, 3.0)
     assert str(by_hand).splitlines() == [
         f"{Question('a', 0)}: 5 of 6 votes",
         "1 2",

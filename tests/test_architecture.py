@@ -36,7 +36,7 @@ def unit_of(path: Path) -> str:
 
 def imports(path: Path, tree: ast.AST) -> Iterator[tuple[str, int]]:
     """Every module that is imported anywhere in the file, by its full name, with the line."""
-    package = ["charm", *path.relative_to(ROOT / "charm").parts[:-1]]
+    package = path.relative_to(ROOT).parts[:-1]
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from ((alias.name, node.lineno) for alias in node.names)
@@ -88,6 +88,19 @@ def late():
 """
     found = [name for name, _ in imports(ROOT / "charm" / "tasks" / "invented.py", ast.parse(code))]
     assert found == ["charm.cli", "charm.commands", "charm.web.api", "charm.report.page.write_report"]
+
+
+def test_no_test_module_imports_from_another() -> None:
+    """What several of them use is in a conftest.py, in tests/toy, or in a module without tests next to them."""
+    files = sorted((ROOT / "tests").rglob("*.py"))
+    assert len(files) > 100
+    wrong = [
+        f"{path.relative_to(ROOT)}:{line} imports {name}"
+        for path in files
+        for name, line in imports(path, ast.parse(path.read_text()))
+        if name.startswith("tests.") and any(part.startswith("test_") for part in name.split("."))
+    ]
+    assert not wrong
 
 
 def test_language_models_load_nothing_of_arc() -> None:

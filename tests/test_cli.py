@@ -46,7 +46,7 @@ COMMANDS = list(commands_in([]))
 GROUPS = [[], ["data"], ["rearc2"], ["car"], ["lm"]]
 # With a preset, flags are its fields. Those of arc1-train have empty values among them.
 WITH_PRESET = ["train arc1", "train arc1-train", "train car-small", "train lm-tiny"]
-WITH_PRESET += ["bench arc1", "bench car-small", "bench lm-tiny", "bench votes"]
+WITH_PRESET += ["bench arc1", "bench car-small", "bench lm-tiny", "bench solve"]
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
@@ -97,9 +97,7 @@ def test_help_of_the_evaluation_of_a_run_reads_well(domain: str, tmp_path: Path)
     (tmp_path / "config.json").write_text(json.dumps({"domain": domain}))
     page = help_of(["eval", str(tmp_path)], 120)
     assert "{None}" not in page
-    assert not re.search(
-        r"^ |\n\n\n", page.partition("╭")[0], re.MULTILINE
-    )  # the docstring's own indentation
+    assert not re.search(r"^ |\n\n\n", page.partition("╭")[0], re.MULTILINE)  # the docstring's own indentation
 
 
 def test_help_says_what_a_flag_that_turns_something_off_does() -> None:
@@ -133,21 +131,15 @@ def test_bad_input_is_told_in_one_sentence(tmp_path: Path, capsys: pytest.Captur
     assert "cannot be compared" in fails("bench", "lm-tiny", "arc1", capsys=capsys)
     assert "not a run folder" in fails("eval", str(tmp_path), capsys=capsys)
     assert "concept-arc can" in fails("data", "fetch", "mnist", capsys=capsys)
-    assert "must be a permutation" in fails(
-        "data", "show", "007bbfb7", "--colors", "1023456789", capsys=capsys
-    )
+    assert "must be a permutation" in fails("data", "show", "007bbfb7", "--colors", "1023456789", capsys=capsys)
     broken = tmp_path / "broken.json"
     broken.write_text("{")
     assert "broken.json" in fails("data", "audit", str(broken), capsys=capsys)
     assert "broken.json must be a run folder, got a file" in fails(
         "train", "quickstart", "--out", str(broken), capsys=capsys
     )
-    assert "optimizer.lr must be a finite number" in fails(
-        "train", "arc1", "--optimizer.lr", "nan", capsys=capsys
-    )
-    assert "must end in .png" in fails(
-        "rearc2", "facts", "00dbd492", "--png", str(tmp_path / "x.txt"), capsys=capsys
-    )
+    assert "optimizer.lr must be a finite number" in fails("train", "arc1", "--optimizer.lr", "nan", capsys=capsys)
+    assert "must end in .png" in fails("rearc2", "facts", "00dbd492", "--png", str(tmp_path / "x.txt"), capsys=capsys)
     (tmp_path / "config.json").write_text(json.dumps(to_json(preset("quickstart"))))
     assert "no protocol 'best'" in fails("eval", str(tmp_path), "--protocol", "best", capsys=capsys)
     (tmp_path / "config.json").write_text('{"domain": "chess"}')
@@ -236,15 +228,11 @@ def test_folders_that_cannot_be_read_are_named(
 
 def test_a_setting_that_is_refused_names_its_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for value in ("-1", "NaN"):
-        (tmp_path / "config.json").write_text(
-            f'{{"domain": "arc", "steps": 3, "halt_weight": {value}, "batch": 0}}'
-        )
+        (tmp_path / "config.json").write_text(f'{{"domain": "arc", "steps": 3, "halt_weight": {value}, "batch": 0}}')
         assert f"{tmp_path / 'config.json'}" in fails("eval", str(tmp_path), capsys=capsys)
 
 
-def test_train_eval_report_and_solve_as_a_user_would(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_train_eval_report_and_solve_as_a_user_would(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     tasks = write_toy_tasks(tmp_path / "tasks")
     run = str(tmp_path / "run")
     small = (
@@ -254,15 +242,11 @@ def test_train_eval_report_and_solve_as_a_user_would(
         *("--data.canvas", "fit", "--log-every", "2"),
     )
     main(["train", "quickstart", *small, "--out", run])
-    main(
-        ["eval", run, "--protocol", "continual", "--views", "4", "--loops", "2", "--device", "cpu", "--json"]
-    )
+    main(["eval", run, "--protocol", "continual", "--views", "4", "--loops", "2", "--device", "cpu", "--json"])
     printed = capsys.readouterr().out
     found = json.loads(printed[printed.index("{") :])
     assert found["puzzles"] == 3
-    assert set(found["metrics"]) == {
-        f"pass@{k}{o}" for k in (1, 2, 5, 10, 100, 1000) for o in ("", "/outputs")
-    }
+    assert set(found["metrics"]) == {f"pass@{k}{o}" for k in (1, 2, 5, 10, 100, 1000) for o in ("", "/outputs")}
     submission = json.loads((tmp_path / "run" / "eval" / "continual.submission.json").read_text())
     assert sorted(submission) == ["toy0", "toy1", "toy2"]
     new = write_toy_tasks(tmp_path / "new", 1, seed=3) / "toy0.json"
@@ -306,9 +290,7 @@ def test_module_and_script_are_the_same_program() -> None:
 
 
 def test_help_loads_nothing_heavy() -> None:
-    program = (
-        "import sys, charm.cli; charm.cli.app(); print('torch' in sys.modules, 'matplotlib' in sys.modules)"
-    )
+    program = "import sys, charm.cli; charm.cli.app(); print('torch' in sys.modules, 'matplotlib' in sys.modules)"
     found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert found.stdout.split() == ["False", "False"]
 
@@ -318,3 +300,31 @@ def test_times_are_read() -> None:
     for text in ("", "m", "-5s", "5 days", "0s"):
         with pytest.raises(CharmError):
             seconds_of(text)
+
+
+@pytest.mark.parametrize(
+    ("typed", "offered"),
+    [(["tr"], {"train"}), (["rearc2", "prev"], {"preview"}), (["export", "--dt"], {"--dtype"})],
+)
+def test_a_shell_completes_commands_and_flags(
+    typed: list[str], offered: set[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as stopped:
+        main(["completion", "bash"])
+    assert not stopped.value.code
+    (tmp_path / "charm").write_text(capsys.readouterr().out)
+    ask = f"source charm; COMP_WORDS=(charm {' '.join(typed)}); COMP_CWORD={len(typed)}; _tyro_charm"
+    done = subprocess.run(
+        ["bash", "-c", f'{ask}; echo "${{COMPREPLY[@]}}"'], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    assert set(done.stdout.split()) == offered
+
+
+def test_completion_is_for_three_shells(capsys: pytest.CaptureFixture[str]) -> None:
+    for shell in ("zsh", "fish"):
+        with pytest.raises(SystemExit):
+            main(["completion", shell])
+        assert "charm" in capsys.readouterr().out
+    with pytest.raises(SystemExit):
+        main(["completion", "tcsh"])
+    assert capsys.readouterr().err == "charm: shell must be one of bash, zsh, fish; got 'tcsh'\n"

@@ -2,11 +2,14 @@ import os
 import subprocess
 import sys
 import warnings
+from pathlib import Path
 
 import pytest
 import torch
 
 from charm import devices
+from charm.cli import main
+from charm.devices import Place, unused_gpus
 
 FAULTS = """
 import resource, torch
@@ -45,9 +48,7 @@ print(before, burned())
 """
 
 
-@pytest.mark.skipif(
-    len(getattr(os, "sched_getaffinity", lambda _: ())(0)) < 2, reason="needs two CPUs of Linux"
-)
+@pytest.mark.skipif(len(getattr(os, "sched_getaffinity", lambda _: ())(0)) < 2, reason="needs two CPUs of Linux")
 def test_threads_wait_asleep_though_torch_was_imported_first() -> None:
     """Seconds of CPU that 40 small operations and the waiting between them take, before and after `import charm`."""
     others = {name: value for name, value in os.environ.items() if name != "OMP_WAIT_POLICY"}
@@ -71,3 +72,36 @@ def test_another_openmp_is_told_to_be_slow(monkeypatch: pytest.MonkeyPatch) -> N
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         devices.let_waiting_threads_sleep()
+
+
+@pytest.mark.parametrize(("given", "count"), [(["--gpus", "all"], 4), (["--gpus=3"], 3)])
+def test_gpus_start_torchrun_with_the_same_command(
+    given: list[str], count: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A stand-in has four GPUs, and another notes what would replace this process."""
+    begun: list[list[str]] = []
+
+    def replaced(program: str, words: list[str]) -> None:
+        begun.append(words)
+        raise SystemExit
+
+    monkeypatch.setattr("os.execv", replaced)
+    flags = ["quickstart", "--out", str(tmp_path / "run"), *given, "--steps", "2"]
+    with pytest.raises(SystemExit):
+        main(["train", *flags])
+    assert "from 1 to the number of GPUs that torch sees, 0; got" in capsys.readouterr().err
+    monkeypatch.setattr("torch.accelerator.device_count", lambda: 4)
+    with pytest.raises(SystemExit):
+        main(["train", *flags])
+    torchrun = ["-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={count}", "-m", "charm"]
+    assert begun == [[sys.executable, *torchrun, "train", *flags[:3], "--steps", "2"]]
+    monkeypatch.setenv("WORLD_SIZE", "4")
+    with pytest.raises(SystemExit):
+        main(["train", *flags])
+    assert "leave out --gpus" in capsys.readouterr().err
+
+
+def test_gpus_that_are_left_idle_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("torch.accelerator.device_count", lambda: 4)
+    gpu, cpu = torch.device("cuda", 0), torch.device("cpu")
+    assert [unused_gpus(place) for place in (Place(gpu), Place(gpu, 0, 4), Place(cpu))] == [3, 0, 0]

@@ -29,9 +29,7 @@ def test_it_sees_and_gives_what_a_process_of_its_own_does(
     monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[1]))
     threads = {"OMP_NUM_THREADS": "1"}
     words = [*(["-m", "show"] if module else ["show.py"]), "a b", "--c"]
-    expected = subprocess.run(
-        [sys.executable, *words], env={**os.environ, **threads}, capture_output=True, text=True
-    )
+    expected = subprocess.run([sys.executable, *words], env={**os.environ, **threads}, capture_output=True, text=True)
     assert expected.stdout.endswith(", 1]\n")
     found = forks.Program(*words, env=threads)
     assert found.wait() == expected.returncode == 3

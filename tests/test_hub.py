@@ -17,7 +17,7 @@ import torch
 import charm
 from charm.models.model import CharmModel
 from charm.tasks.keys import MemoryConfig
-from tests.toy_runs import toy_run
+from tests.toy.runs import toy_run
 
 
 class StandIn(BaseHTTPRequestHandler):
@@ -50,13 +50,7 @@ class StandIn(BaseHTTPRequestHandler):
             self.answer({"url": f"http://{self.headers['Host']}/{name}", "id": name, "name": name})
         elif re.fullmatch(r"/api/models/(.+)/preupload/main", path):
             files = json.loads(body)["files"]
-            self.answer(
-                {
-                    "files": [
-                        {"path": f["path"], "uploadMode": "regular", "shouldIgnore": False} for f in files
-                    ]
-                }
-            )
+            self.answer({"files": [{"path": f["path"], "uploadMode": "regular", "shouldIgnore": False} for f in files]})
         elif found := re.fullmatch(r"/api/models/(.+)/commit/main", path):
             for line in body.splitlines():
                 entry = json.loads(line)
@@ -88,9 +82,7 @@ class StandIn(BaseHTTPRequestHandler):
                 self.answer({"error": "Repository not found"}, 404, X_Error_Code="RepoNotFound")
                 return
             files = [{"rfilename": file} for file in sorted(self.models[name])]
-            self.answer(
-                {"_id": "1", "id": name, "sha": "a" * 40, "siblings": files, "private": False, "tags": []}
-            )
+            self.answer({"_id": "1", "id": name, "sha": "a" * 40, "siblings": files, "private": False, "tags": []})
         elif found := re.fullmatch(r"/api/models/([^/]+/[^/]+)/tree/\w+", path):
             content = self.models[found[1]]
             self.answer(
@@ -155,7 +147,7 @@ def test_a_model_survives_the_hub(model: CharmModel, hub: type[StandIn]) -> None
     assert model.push_to_hub("someone/tiny").endswith("someone/tiny")
     files = hub.models["someone/tiny"]
     card = files["README.md"].decode()
-    assert card.startswith("---\nlibrary_name: charm-arc\n")
+    assert card.startswith("---\nlicense: apache-2.0\nlibrary_name: charm-arc\n")
     assert 'charm.load("someone/tiny")' in card
     assert "https://github.com/water-vapor/charm" in card
     assert_same(model, charm.load("someone/tiny", "cpu"))
@@ -165,8 +157,8 @@ def test_a_model_survives_the_hub(model: CharmModel, hub: type[StandIn]) -> None
 def test_what_the_hub_lacks_is_told_in_one_sentence(
     model: CharmModel, hub: type[StandIn], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with pytest.raises(charm.CharmError, match=r"^nobody/nothing: no such folder, nor a model on the hub \("):
-        charm.load("nobody/nothing", "cpu")
+    with pytest.raises(charm.CharmError, match=r"^noone/nothing: no such folder, nor a model on the hub \("):
+        charm.load("noone/nothing", "cpu")
     with pytest.raises(charm.CharmError, match="named owner/name, got 'tiny'"):
         model.push_to_hub("tiny")
     real = builtins.__import__
@@ -178,7 +170,7 @@ def test_what_the_hub_lacks_is_told_in_one_sentence(
 
     monkeypatch.setattr(builtins, "__import__", without)
     with pytest.raises(charm.CharmError, match=r"pip install 'charm-arc\[hub\]'"):
-        charm.load("nobody/nothing", "cpu")
+        charm.load("noone/nothing", "cpu")
 
 
 def test_a_missing_run_is_not_looked_for_on_the_hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,13 +16,13 @@ from torch.utils.flop_counter import FlopCounterMode
 from charm.arc.presets import PRESETS
 from charm.cli import main
 from charm.errors import CharmError
-from charm.evaluation.submission import NO_ANSWER
+from charm.evaluation.ranking import NO_ANSWER
 from charm.models.layers import rms_norm
 from charm.models.model import CharmModel
 from charm.models.networks import NETWORKS
 from charm.runs.checkpoint import newest_checkpoint
 from tests.toy import write_toy_tasks
-from tests.toy_runs import write_unseen
+from tests.toy.runs import write_unseen
 
 EXAMPLE = Path(__file__).parents[1] / "examples" / "own_network.py"
 SMALL = "--steps 60 --batch 8 --checkpoint-every 60 --evaluate-every 0 --log-every 10 --device cpu"
@@ -55,7 +55,7 @@ def run(own: ModuleType, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_it_is_trained_and_evaluated(own: ModuleType, run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     model = CharmModel.from_pretrained(newest_checkpoint(run))
     assert isinstance(model.reasoner, own.Mixer)
-    assert "A model for ARC-AGI: a network without attention (mixer), of width 32" in model.card("mine")
+    assert "of width 32, with a memory of tasks: a network without attention.\n" in model.card("mine")
     losses = [json.loads(line)["token_loss"] for line in (run / "metrics.jsonl").read_text().splitlines()]
     assert losses[-1] < 0.7 * losses[0]
     capsys.readouterr()
@@ -74,13 +74,9 @@ def test_it_solves_an_unseen_task(run: Path, tmp_path: Path) -> None:
     assert attempts["attempt_1"] != NO_ANSWER
 
 
-def test_it_learns_a_stream_in_the_memory_alone(
-    run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_it_learns_a_stream_in_the_memory_alone(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     stream = write_unseen(tmp_path / "unseen")
-    flags = (
-        f"--stream {stream} --method memory-only --tasks 2 --views 2 {QUICK} --json --out {tmp_path / 'out'}"
-    )
+    flags = f"--stream {stream} --method memory-only --tasks 2 --views 2 {QUICK} --json --out {tmp_path / 'out'}"
     main(["adapt", str(run), *flags.split()])
     found = json.loads(capsys.readouterr().out)
     assert (found["stages"], found["changed_values"]) == (2, 0)
@@ -119,9 +115,7 @@ def test_its_operations_are_what_torch_counts(own: ModuleType) -> None:
     assert counter.get_total_flops() == config.flops(11)[0]
 
 
-def test_what_it_cannot_do_is_refused(
-    own: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_it_cannot_do_is_refused(own: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         main(["train", "mixer", "--reasoner.recurrences", "2", "--out", str(tmp_path / "run")])
     assert "recurrences" in capsys.readouterr().err

@@ -1,5 +1,6 @@
 """What is published: a wheel built from the sdist runs outside the clone, and files that state facts agree."""
 
+import email
 import json
 import os
 import re
@@ -50,9 +51,11 @@ def test_the_sdist_builds_a_wheel_that_runs_outside_the_clone(tmp_path: Path) ->
     with zipfile.ZipFile(wheel) as archive:
         licences = {Path(name).name for name in archive.namelist() if ".dist-info/licenses/" in name}
         assert licences == {"LICENSE", "NOTICE"}
+        (about,) = [archive.read(name).decode() for name in archive.namelist() if name.endswith("-info/METADATA")]
         archive.extractall(installed)
     code = (
         "import charm, sys; from charm.cli import main; main(['--version']); main(['rearc2', 'list', '--json']); "
+        "main(['data', 'show', 'examples/task.json']); "
         "print(charm.__file__, len(charm.load(device='cpu').instances.puzzles), file=sys.stderr)"
     )
     done = subprocess.run(
@@ -66,6 +69,13 @@ def test_the_sdist_builds_a_wheel_that_runs_outside_the_clone(tmp_path: Path) ->
     assert done.returncode == 0, done.stderr[-3000:]
     assert done.stdout.startswith(f"charm {charm.__version__}\n")
     assert "00dbd492" in done.stdout
+    assert "task: 3 demonstrations" in done.stdout
+    fields = email.message_from_string(about)
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert fields["Author"] == "CHARM developers"
+    assert fields.get_all("Project-URL") == [f"{name}, {address}" for name, address in project["urls"].items()]
+    assert fields.get_all("Classifier") == project["classifiers"]
+    assert set(fields.get_all("Provides-Extra") or ()) == set(project["optional-dependencies"])
     where, puzzles = done.stderr.split()[-2:]
     assert Path(where).is_relative_to(installed)
     assert int(puzzles) > 100
@@ -88,6 +98,13 @@ def test_the_version_is_said_once() -> None:
     assert project["project"]["dynamic"] == ["version"]
     assert f"\nversion: {charm.__version__}\n" in (ROOT / "CITATION.cff").read_text()
     assert f"\n## {charm.__version__}\n" in (ROOT / "CHANGELOG.md").read_text()
+
+
+def test_messages_name_extras_that_exist() -> None:
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    texts = [path.read_text("utf-8") for path in (ROOT / "charm").rglob("*.py")]
+    named = {name for text in texts for name in re.findall(r"charm-arc\[(\w+)\]", text)}
+    assert {"hub", "language", "slurm"} <= named <= set(extras)
 
 
 def test_others_are_named() -> None:
@@ -128,9 +145,7 @@ def test_the_dockerfile_names_files_and_commands_that_exist() -> None:
 
     # The command of the image, and those of the comments: `docker run ... charm train speedrun`.
     started = [json.loads(found) for found in re.findall(r"^CMD (\[.*\])$", text, re.MULTILINE)]
-    started += [
-        line.split() for line in re.findall(r"docker run .* charm\S* (charm .+)$", text, re.MULTILINE)
-    ]
+    started += [line.split() for line in re.findall(r"docker run .* charm\S* (charm .+)$", text, re.MULTILINE)]
     assert len(started) == 2
     commands = set(re.findall(r"^  ([a-z0-9]+)  ", OVERVIEW, re.MULTILINE))
     for program, command, *arguments in started:

@@ -14,7 +14,7 @@ pytestmark = pytest.mark.skipif(not Path("/proc/self/stat").is_file(), reason="l
 # The main module is imported by each child, slowly; Ctrl-C comes before, during and after.
 SCRIPT = """
 import sys, time
-from charm.processes import SPAWN, process_pool
+from charm.processes import SPAWN, as_finished, process_pool
 
 if __name__ == "__mp_main__":
     time.sleep(0.3)
@@ -27,11 +27,12 @@ def main():
         if sys.argv[1] == "pool":
             with process_pool(2) as pool:
                 jobs = [pool.submit(work, 60) for _ in range(3)]
-                [job.result() for job in jobs]
+                [job.result() for job in as_finished(jobs)]
         else:
             process = SPAWN.Process(target=work, args=(60,), daemon=True)
             process.start()
-            process.join()
+            while process.is_alive():
+                process.join(0.5)  # a signal just before a wait without an end would be missed
     except KeyboardInterrupt:
         sys.exit(130)
 
@@ -55,9 +56,7 @@ def interrupted(command: list[str], delay: float) -> tuple[int, str]:
         start_new_session=True,  # a terminal's Ctrl-C reaches the whole group
     )
     try:
-        while (
-            process.poll() is None and len(children(process.pid)) < 2
-        ):  # a tracker of resources is the first
+        while process.poll() is None and len(children(process.pid)) < 2:  # a tracker of resources is the first
             time.sleep(0.01)
         time.sleep(delay)
         os.killpg(process.pid, signal.SIGINT)

@@ -52,6 +52,21 @@ def test_a_log_file_gets_a_line_now_and_then(
     assert said == ["1/4 votes", "2/4 more", "25% 60 tasks: update 10"]
 
 
+def test_a_notebook_without_widgets_gets_lines(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, recwarn: pytest.WarningsRecorder
+) -> None:
+    """rich draws its bar in Jupyter with ipywidgets, and would only warn without them."""
+    shell = type("ZMQInteractiveShell", (), {"__module__": "ipykernel.zmqshell"})
+    monkeypatch.setattr("builtins.get_ipython", shell, raising=False)
+    monkeypatch.setattr("charm.progress.find_spec", lambda name: None)
+    monkeypatch.setattr("charm.progress.NOTEBOOK_EVERY", 0.0)
+    with bar("solving", 1.0, counts=False) as line:
+        assert line._progress.console.is_jupyter
+        line.update(0.25, text="update 10")
+    assert capsys.readouterr().err == "25% update 10\n"
+    assert not recwarn.list
+
+
 def test_a_hidden_bar_prints_nothing_and_loses_nothing(capsys: pytest.CaptureFixture[str]) -> None:
     assert list(track(range(5), "work", 5, shown=False)) == [0, 1, 2, 3, 4]
     with bar("work", 3, shown=False) as line:
@@ -67,9 +82,7 @@ def test_say_goes_to_stderr(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.parametrize(("number", "ends"), [(errno.ENOSPC, False), (errno.EPIPE, True)])
-def test_a_log_on_a_full_disk_does_not_end_the_work(
-    number: int, ends: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_log_on_a_full_disk_does_not_end_the_work(number: int, ends: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """But a reader that went away does, as usual."""
 
     class Log(StringIO):

@@ -80,9 +80,7 @@ def test_the_base_computes_what_it_did_when_it_was_released() -> None:
     task = next(one for one in load_source("arc1/training").tasks if one.id == "007bbfb7")
     bank, row_N = PairBank.of(task.test), torch.tensor([int(model.instances.rows(task.id)[0])])
     length = int(sequence_lengths(bank.shape.numpy(), np.zeros(1, bool))[0])
-    pack = pack_pairs(
-        bank, Keys.of(model.instances), torch.tensor([0]), row_N, torch.tensor([length]), length
-    )
+    pack = pack_pairs(bank, Keys.of(model.instances), torch.tensor([0]), row_N, torch.tensor([length]), length)
     plain = [
         [1.6305, -1.8442, -0.0016, -1.3518],
         [3.0815, -0.3631, -1.503, -1.7987],

@@ -77,9 +77,7 @@ def test_a_second_signal_interrupts() -> None:
     assert process.stdout.readline() == NOTE
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=30)
-    assert (
-        "KeyboardInterrupt" in err or err == "charm: interrupted\n"
-    )  # the latter where Python was slow to see it
+    assert "KeyboardInterrupt" in err or err == "charm: interrupted\n"  # the latter where Python was slow to see it
     assert process.returncode in (1, 130, -signal.SIGINT)
 
 
@@ -246,7 +244,7 @@ def test_slow_devices_look_at_every_update() -> None:
 def test_a_training_that_was_stopped_does_not_exit_with_0(
     number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Or `charm train && charm eval` would go on; in Python it raises."""
+    """Or `charm train && charm eval` would continue; in Python it raises."""
     config, update = toy_config(write_toy_tasks(tmp_path / "tasks")), ReasonerJob.update
 
     def stop(job: ReasonerJob, step: int) -> dict[str, torch.Tensor]:

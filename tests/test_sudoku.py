@@ -40,9 +40,7 @@ def by_hand(puzzle: list[int]) -> list[list[int]]:
     for row in range(4):
         given = puzzle[4 * row : 4 * row + 4]
         fitting = [
-            list(one)
-            for one in permutations((1, 2, 3, 4))
-            if all(g in (0, d) for g, d in zip(given, one, strict=True))
+            list(one) for one in permutations((1, 2, 3, 4)) if all(g in (0, d) for g, d in zip(given, one, strict=True))
         ]
         found = [[*before, *one] for before in found for one in fitting]
     boxes = [(0, 1, 4, 5), (2, 3, 6, 7), (8, 9, 12, 13), (10, 11, 14, 15)]
@@ -73,9 +71,7 @@ def test_held_out_puzzles_are_new_under_any_names(sudoku: dict[str, Any]) -> Non
         sudoku["boards"](sudoku["SudokuConfig"](puzzles=5, held_out=5, box=1))
 
 
-def test_every_command_serves_it(
-    sudoku: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_every_command_serves_it(sudoku: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run = str(tmp_path / "run")
     main(["train", "sudoku-4x4", "--out", run, *SMALL.split()])
     capsys.readouterr()

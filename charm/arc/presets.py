@@ -14,7 +14,7 @@ from typing import Any
 from charm.domains import DOMAINS
 from charm.errors import CharmError
 from charm.models.canvas.config import CanvasConfig, hrm, trm
-from charm.models.vit.config import loopvit, loopvit_medium, loopvit_small, varc
+from charm.models.vit.config import VitConfig, loopvit, loopvit_medium, loopvit_small, varc
 from charm.models.writer.config import WriterConfig
 from charm.runs.settings import SHORT_RUN, OptimizerConfig, TrainConfig
 from charm.tasks.dataset import DataConfig
@@ -31,24 +31,20 @@ ALL_DEPTHS = (16, 24)  # every protocol can then be ranked from the votes: one p
 
 
 def arc1() -> TrainConfig:
-    """The paper's ARC-AGI-1 system: gated rank-32 CoSE, Re-ARC under 100 views, 600k updates."""
-    return TrainConfig(
-        data=DataConfig(synthetic=("rearc",)),
-        memory=MemoryConfig(gate=True),
-        steps=600_000,
-        evaluate_loops=ALL_DEPTHS,
-    )
+    """Train the paper's ARC-AGI-1 system: gated rank-32 CoSE, Re-ARC under 100 views, 600k updates."""
+    data = DataConfig(synthetic=("rearc",))
+    return TrainConfig(data=data, memory=MemoryConfig(gate=True), steps=600_000, evaluate_loops=ALL_DEPTHS)
 
 
 def arc2() -> TrainConfig:
-    """The paper's ARC-AGI-2 system: ungated rank-32 CoSE, Re-ARC and Re-ARC2, 1M updates."""
+    """Train the paper's ARC-AGI-2 system: ungated rank-32 CoSE, Re-ARC and Re-ARC2, 1M updates."""
     # Re-ARC covers 391 of the tasks, Re-ARC2 the other 609.
     data = replace(ARC2, synthetic=("rearc", "rearc2"), synthetic_views="own")
     return TrainConfig(data=data, steps=1_000_000, evaluate_loops=ALL_DEPTHS)
 
 
 def arc1_train() -> TrainConfig:
-    """Ablations: train on the training tasks' demonstrations, answer their test inputs; TRM backbone, 170k."""
+    """Train for ablations: learn the training tasks' demonstrations, answer their test inputs; TRM backbone, 170k."""
     return TrainConfig(
         data=TRAINING_TASKS,
         reasoner=trm(),
@@ -60,7 +56,7 @@ def arc1_train() -> TrainConfig:
 
 
 def urm_arc1() -> TrainConfig:
-    """URM with its full table on ARC-AGI-1 and ConceptARC, no synthetic data; its own optimizer and 200,000 epochs."""
+    """Train URM with its full table and optimizer on ARC-AGI-1 and ConceptARC, no synthetic data; 200,000 epochs."""
     return TrainConfig(
         data=DataConfig(**EVERY_TASK_ONCE),
         reasoner=CanvasConfig(prefix=1, halt_outputs=2),
@@ -72,30 +68,32 @@ def urm_arc1() -> TrainConfig:
 
 
 def trm_arc1() -> TrainConfig:
-    """TRM with its full table on ARC-AGI-1 and ConceptARC, no synthetic data; 100,000 epochs."""
+    """Train TRM with its full table on ARC-AGI-1 and ConceptARC, no synthetic data; 100,000 epochs."""
     return replace(urm_arc1(), reasoner=trm(), steps=519_000)
 
 
 def hrm_arc1() -> TrainConfig:
-    """HRM with its full table on ARC-AGI-1 and ConceptARC, no synthetic data; it has no moving average."""
+    """Train HRM with its full table on ARC-AGI-1 and ConceptARC, no synthetic data; it has no moving average."""
     return replace(trm_arc1(), reasoner=hrm(), optimizer=replace(ADAM_ATAN2, ema=0.0))
 
 
 def on_arc2(base: Callable[[], TrainConfig], steps: int) -> TrainConfig:
-    """A system on ARC-AGI-2 and ConceptARC, no synthetic data, for as many epochs as on ARC-AGI-1."""
+    """Train a system on ARC-AGI-2 and ConceptARC, no synthetic data, for as many epochs as on ARC-AGI-1."""
     return replace(base(), data=replace(ARC2, **EVERY_TASK_ONCE), steps=steps)
 
 
 def urm_arc2() -> TrainConfig:
-    """URM on ARC-AGI-2 and ConceptARC, where it was published with its own Muon."""
+    """Train URM on ARC-AGI-2 and ConceptARC, where it was published with its own Muon."""
     base = on_arc2(urm_arc1, 1_452_000)
     return replace(base, optimizer=replace(base.optimizer, dense="urm-muon"))
 
 
 def varc_arc1() -> TrainConfig:
-    """VARC offline: the demonstrations of ARC-AGI-1's training tasks and Re-ARC, 100 epochs. The tasks' 416 test pairs
-    are held out, to choose a checkpoint by. `charm solve --mode full` then trains a copy of all weights for each new
-    task, which is VARC's second stage."""
+    """Train VARC offline on the demonstrations of ARC-AGI-1's training tasks and Re-ARC, 100 epochs.
+
+    The tasks' 416 test pairs are held out, to choose a checkpoint by. `charm solve --mode full` then trains a copy of
+    all weights for each new task, which is VARC's second stage.
+    """
     return TrainConfig(
         data=DataConfig(
             evaluate=("arc1/training",),
@@ -131,20 +129,9 @@ def varc_arc1() -> TrainConfig:
     )
 
 
-def loopvit_arc1() -> TrainConfig:
-    """LoopViT's large size, trained as VARC is."""
-    return replace(varc_arc1(), reasoner=loopvit())
-
-
-def loopvit_medium_arc1() -> TrainConfig:
-    """LoopViT's medium size, trained as VARC is."""
-    return replace(varc_arc1(), reasoner=loopvit_medium())
-
-
-def loopvit_small_arc1() -> TrainConfig:
-    """LoopViT's small size, trained as VARC is."""
-    memory = replace(FULL_TABLE, rank=loopvit_small().width)
-    return replace(varc_arc1(), reasoner=loopvit_small(), memory=memory)
+def loopvit_arc1(size: Callable[[], VitConfig] = loopvit) -> TrainConfig:
+    """Train one of LoopViT's sizes, the large one by default, as VARC is trained."""
+    return replace(varc_arc1(), reasoner=size(), memory=replace(FULL_TABLE, rank=size().width))
 
 
 # Few recurrences and refinement steps: at this length the number of examples counts most.
@@ -164,7 +151,7 @@ LARGE_WRITER = WriterConfig(heads=4, layers=8, dropout=0.1, rope_base=100.0)
 
 
 def speedrun() -> TrainConfig:
-    """Eleven minutes on one H200: learn the training tasks from their demonstrations; see docs/speedrun.md."""
+    """Train eleven minutes on one H200: learn the training tasks from their demonstrations; see docs/speedrun.md."""
     return TrainConfig(
         data=replace(TRAINING_TASKS, views=256, canvas="fit"),
         reasoner=SMALL_CANVAS,
@@ -179,7 +166,7 @@ def speedrun() -> TrainConfig:
 
 
 def quickstart() -> TrainConfig:
-    """A tiny CHARM on small real tasks: minutes on a CPU."""
+    """Train a tiny CHARM on small real tasks: minutes on a CPU."""
     base = speedrun()
     return replace(
         base,
@@ -206,7 +193,7 @@ def quickstart() -> TrainConfig:
 
 
 def speedrun_public() -> TrainConfig:
-    """The speedrun for ARC-AGI-1's public evaluation tasks, with Re-ARC's pairs of the training tasks."""
+    """Train the speedrun for ARC-AGI-1's public evaluation tasks, with Re-ARC's pairs of the training tasks."""
     base = speedrun()
     # Few views of the many generated pairs, and many repeats: half of all examples are of the tasks to be answered.
     data = DataConfig(
@@ -221,7 +208,7 @@ def speedrun_public() -> TrainConfig:
 
 
 def writer() -> TrainConfig:
-    """Five minutes on one H200: a writer for both of ARC-AGI-1's sets, trained on no test pair of either.
+    """Train a writer for five minutes on one H200, for both of ARC-AGI-1's sets, on no test pair of either.
 
     With ConceptARC and the tasks that ARC-AGI-2 added; see docs/speedrun.md.
     """
@@ -253,7 +240,7 @@ SHARED_WITH_EVALUATION = ("40853293", "caa06a1f")
 
 
 def base() -> TrainConfig:
-    """A small writer to be adapted to unseen tasks; trained on nothing of the evaluation sets and ConceptARC.
+    """Train a small writer to be adapted to unseen tasks, on nothing of the evaluation sets and ConceptARC.
 
     One training task, ea786f4a, has two demonstrations of ConceptARC's ExtendToBoundary5 in other colours.
     """
@@ -291,12 +278,14 @@ QUICKSTART_TASKS = (
 # A preset has the name of its function, with dashes.
 _FUNCTIONS = (
     *(arc1, arc2, arc1_train, urm_arc1, urm_arc2, trm_arc1, hrm_arc1, varc_arc1, loopvit_arc1),
-    *(loopvit_medium_arc1, loopvit_small_arc1, quickstart, speedrun, speedrun_public, writer, base),
+    *(quickstart, speedrun, speedrun_public, writer, base),
 )
 PRESETS: dict[str, Callable[[], TrainConfig]] = {
     **{function.__name__.replace("_", "-"): function for function in _FUNCTIONS},
     "trm-arc2": partial(on_arc2, trm_arc1, 726_000),
     "hrm-arc2": partial(on_arc2, hrm_arc1, 726_000),
+    "loopvit-medium-arc1": partial(loopvit_arc1, loopvit_medium),
+    "loopvit-small-arc1": partial(loopvit_arc1, loopvit_small),
 }
 
 

@@ -13,14 +13,7 @@ import torch
 
 from charm.devices import Place
 from charm.errors import CharmError
-from charm.evaluation.run import (
-    VoteOptions,
-    Voting,
-    evaluate_run,
-    own_protocol,
-    score_checkpoint,
-    scores_table,
-)
+from charm.evaluation.evaluate import VoteOptions, Voting, evaluate_run, own_protocol, score_checkpoint, scores_table
 from charm.memory import RowTable
 from charm.memory.sharding import shard_rows
 from charm.models.model import CharmModel
@@ -39,7 +32,7 @@ from charm.training.job import ReasonerJob
 def arc_job(
     config: TrainConfig, place: Place, say: Callable[[str], None] = print, data: Dataset | None = None
 ) -> ReasonerJob:
-    """Data and model as the configuration says, and votes on the tasks under evaluation; `data` are other ones."""
+    """Prepare data and model as the configuration says, and votes on the evaluated tasks; `data` are other data."""
     data = load_dataset(config.data) if data is None else data
     model = CharmModel(config.reasoner, config.memory, ArcKey(data.instances), config.seed)
     if config.start:
@@ -62,7 +55,7 @@ def train(
     say: Callable[[str], None] = print,
     data: Dataset | None = None,
 ) -> Engine[ReasonerJob]:
-    """A whole run in the folder `out`; see `charm.training.engine.train`."""
+    """Train a run in the folder `out`; see `charm.training.engine.train`."""
     # A run that continues from its own checkpoint no longer needs the model that it started from.
     begins = replace(config, start="") if resume and steps_of(out) else config
     return engine.train(config, partial(arc_job, begins, place, say, data), out, place, resume, say)
@@ -74,8 +67,7 @@ def start_from(model: CharmModel, other: CharmModel) -> None:
     memory = model.config.memory
     if memory != other.config.memory:
         raise CharmError(
-            f"--start needs a model with the same memory as this run: expected {memory}, "
-            f"got {other.config.memory}"
+            f"--start needs a model with the same memory as this run: expected {memory}, got {other.config.memory}"
         )
     if isinstance(memory, MemoryConfig) and memory.color_pool:
         raise CharmError(f"--start needs --memory.color-pool 0, got {memory.color_pool}")
@@ -122,7 +114,7 @@ class ArcEvaluation(VoteOptions):
 
 
 def evaluate(run: Path, options: ArcEvaluation, place: Place) -> tuple[dict[str, Any], Table] | None:
-    """`charm eval` of a run on ARC's tasks."""
+    """Evaluate a run on ARC's tasks, as `charm eval` does."""
     fields = ("views", "window", "loops", "half_life", "order")
     config = read_config(run, options.data)
     chosen = own_protocol(config, options.protocol, **{field: getattr(options, field) for field in fields})

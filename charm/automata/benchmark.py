@@ -62,15 +62,13 @@ class BenchmarkConfig:
                 f"got {self.rules} and {self.examples}"
             )
         if not self.families or list(self.families) != [one for one in FAMILIES if one in self.families]:
-            raise CharmError(
-                f"families must be a subset of {', '.join(FAMILIES)}, in this order; got {self.families}"
-            )
+            raise CharmError(f"families must be a subset of {', '.join(FAMILIES)}, in this order; got {self.families}")
         if not 5 <= self.side <= MAX_SIDE:
             raise CharmError(f"the torus side must be in 5..{MAX_SIDE}, got {self.side}")
         if not self.horizons or min(self.horizons) < 1 or sorted(set(self.horizons)) != list(self.horizons):
             raise CharmError(f"horizons must be increasing numbers >= 1, got {self.horizons}")
 
-    def described(self) -> str:
+    def describe(self) -> str:
         return (
             f"{self.rules} rules each of {', '.join(self.families)} with {self.examples} examples, seed {self.seed}, "
             f"torus {self.side}, horizons {', '.join(map(str, self.horizons))}"
@@ -78,7 +76,7 @@ class BenchmarkConfig:
 
 
 def initial_grids(rule: Rule, seed: int, side: int, first: int, number: int) -> Grids:
-    """The rule's initial grids `first`, `first` + 1, ..., [N, side, side] of 0 and 1.
+    """Draw the rule's initial grids `first`, `first` + 1, ..., [N, side, side] of 0 and 1.
 
     Each has its own density. A random 64-bit word serves four cells; 16 bits per cell are finer than any difference in
     density that 256 cells can show.
@@ -94,14 +92,14 @@ def initial_grids(rule: Rule, seed: int, side: int, first: int, number: int) -> 
 
 
 def viable_runs(inputs_NHW: Grids, outputs_TNHW: Grids) -> npt.NDArray[np.bool_]:
-    """Which grids have both dead and live cells at every horizon, and differ from their initial grid."""
+    """Return which grids have both dead and live cells at every horizon, and differ from their initial grid."""
     dead, live = ((outputs_TNHW == state).any(axis=(2, 3)) for state in (0, 1))
     moved = (outputs_TNHW != inputs_NHW).any(axis=(2, 3))
     return (dead & live & moved).all(axis=0)
 
 
 def make_examples(rule: Rule, config: BenchmarkConfig) -> Grids | None:
-    """Distinct, viable examples of the rule, packed as [examples, planes, bytes]; None if the rule is not viable."""
+    """Make distinct, viable examples of the rule, packed as [examples, planes, bytes]; None if it is not viable."""
     wanted = HELD_OUT + config.examples
     chosen: dict[bytes, Grids] = {}  # packed initial grid -> all its planes
     first, number = 0, RUNS
@@ -124,7 +122,7 @@ def pack(inputs_NHW: Grids, outputs_TNHW: Grids, bits: int) -> Grids:
 
 
 def unpack(planes_NPB: Grids, side: int) -> Grids:
-    """Grids [N, side, side] from their planes: the inverse of `pack` for one grid of each example."""
+    """Unpack grids [N, side, side] from their planes: the inverse of `pack` for one grid of each example."""
     cells_NPC = np.unpackbits(planes_NPB, axis=2, count=side * side)
     weights = (1 << np.arange(planes_NPB.shape[1], dtype=np.uint8))[:, None]
     return (cells_NPC * weights).sum(axis=1, dtype=np.uint8).reshape(-1, side, side)
@@ -141,11 +139,11 @@ class Benchmark:
         self._place = {rule: (rule.family, n) for some in rules.values() for n, rule in enumerate(some)}
 
     def inputs(self, rule: Rule, examples: slice) -> Grids:
-        """Initial grids of the rule, [N, side, side]; the first HELD_OUT are never trained on."""
+        """Return initial grids of the rule, [N, side, side]; the first HELD_OUT are never trained on."""
         return unpack(self._planes(rule)[examples, :1], self.config.side)
 
     def outputs(self, rule: Rule, horizon: int, examples: slice) -> Grids:
-        """The same grids `horizon` updates later."""
+        """Return the same grids `horizon` updates later."""
         if horizon not in self.config.horizons:
             raise CharmError(f"horizon must be one of {self.config.horizons}, got {horizon}")
         bits = BITS[rule.family]
@@ -153,12 +151,12 @@ class Benchmark:
         return unpack(self._planes(rule)[examples, at : at + bits], self.config.side)
 
     def part(self, config: BenchmarkConfig) -> Benchmark:
-        """The smaller benchmark of `config`, identical to one built from scratch."""
+        """Cut out the smaller benchmark of `config`, identical to one built from scratch."""
         have = self.config
         same = (have.seed, have.side, have.horizons) == (config.seed, config.side, config.horizons)
         enough = have.rules >= config.rules and have.examples >= config.examples
         if not (same and enough and set(config.families) <= set(have.families)):
-            raise CharmError(f"the benchmark has {have.described()}, but {config.described()} was requested")
+            raise CharmError(f"the benchmark has {have.describe()}, but {config.describe()} was requested")
         rules = {family: self.by_family[family][: config.rules] for family in config.families}
         examples = slice(HELD_OUT + config.examples)
         arrays = {family: self.arrays[family][: config.rules, examples] for family in config.families}
@@ -181,9 +179,7 @@ class Benchmark:
         }
 
 
-def build(
-    config: BenchmarkConfig, advance: Callable[[Family, int], None] = lambda family, kept: None
-) -> Benchmark:
+def build(config: BenchmarkConfig, advance: Callable[[Family, int], None] = lambda family, kept: None) -> Benchmark:
     """Build a benchmark; `advance` is called for every rule that is kept."""
     rules: dict[Family, tuple[Rule, ...]] = {}
     arrays: dict[Family, Grids] = {}
@@ -202,15 +198,13 @@ def build(
     return Benchmark(config, rules, arrays)
 
 
-def build_in(
-    folder: Path, config: BenchmarkConfig, replace: bool, advance: Callable[[Family, int], None]
-) -> Benchmark:
-    """The benchmark in the folder, built if it is missing; a different one is refused unless `replace` is set."""
+def build_in(folder: Path, config: BenchmarkConfig, replace: bool, advance: Callable[[Family, int], None]) -> Benchmark:
+    """Return the benchmark in the folder, built if missing; refuse a different one unless `replace` is set."""
     if (folder / MANIFEST).is_file() and not replace:
         found = read_benchmark(folder)
         if found.config != config:
             raise CharmError(
-                f"{folder} contains another benchmark ({found.config.described()}); use --replace to overwrite it"
+                f"{folder} contains another benchmark ({found.config.describe()}); use --replace to overwrite it"
             )
         return found
     made = build(config, advance)
@@ -233,14 +227,11 @@ def read_benchmark(folder: Path) -> Benchmark:
     try:
         data = parse_json(path.read_bytes(), path)
         if data["format"] != FORMAT:
-            raise CharmError(
-                f"{path}: expected format {FORMAT}, got {data['format']}; build the benchmark again"
-            )
+            raise CharmError(f"{path}: expected format {FORMAT}, got {data['format']}; build the benchmark again")
         config = from_json(BenchmarkConfig, data["config"], str(path))
         rules = {family: tuple(map(parse_rule, data["rules"][family])) for family in config.families}
         arrays: dict[Family, Grids] = {
-            family: np.load(folder / f"{family}.npy", mmap_mode="r", allow_pickle=False)
-            for family in config.families
+            family: np.load(folder / f"{family}.npy", mmap_mode="r", allow_pickle=False) for family in config.families
         }
         hashes = data["sha256"]
         damaged = [family for family in config.families if hashes[family] != _hash(arrays[family])]

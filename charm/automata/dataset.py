@@ -31,6 +31,7 @@ from charm.tasks.view import DIHEDRALS, encode
 
 # A state means the same in every view, so colours never change.
 CODES = encode(np.arange(DIHEDRALS), np.tile(np.arange(COLORS), (DIHEDRALS, 1)))
+ALL_HELD_OUT = slice(0, HELD_OUT)
 
 
 @dataclass(frozen=True)
@@ -50,9 +51,7 @@ class CarData:
 
     def __post_init__(self) -> None:
         if not self.benchmark.side <= self.canvas <= FULL_SIDE:
-            raise CharmError(
-                f"the canvas side must be in {self.benchmark.side}..{FULL_SIDE}, got {self.canvas}"
-            )
+            raise CharmError(f"the canvas side must be in {self.benchmark.side}..{FULL_SIDE}, got {self.canvas}")
         for horizon in self.horizons:
             if horizon not in self.benchmark.horizons:
                 raise CharmError(f"horizon must be one of {self.benchmark.horizons}, got {horizon}")
@@ -83,7 +82,7 @@ class Combination:
 
 
 def load_benchmark(config: CarData) -> Benchmark:
-    """The requested part of the benchmark on disk."""
+    """Load the requested part of the benchmark on disk."""
     folder = data_dir(config.data) / "car"
     try:
         return read_benchmark(folder).part(config.benchmark)
@@ -92,6 +91,7 @@ def load_benchmark(config: CarData) -> Benchmark:
 
 
 def build_command(config: BenchmarkConfig) -> str:
+    """Return the command that builds a benchmark."""
     given = [
         f"--{name} {' '.join(map(str, value)) if isinstance(value, tuple) else value}"
         for name, value in asdict(config).items()
@@ -101,7 +101,7 @@ def build_command(config: BenchmarkConfig) -> str:
 
 
 def combinations_of(benchmark: Benchmark, config: CarData) -> list[Combination]:
-    """All combinations, the trained ones first. The split is balanced over horizons, also within each family."""
+    """List all combinations, the trained ones first. The split is balanced over horizons, also within each family."""
     horizons, rules = config.asked_horizons, benchmark.rules
     if config.split == "all":
         return [Combination(rule, horizon, True) for rule in rules for horizon in horizons]
@@ -116,7 +116,7 @@ def combinations_of(benchmark: Benchmark, config: CarData) -> list[Combination]:
 
 
 def assemble_car(config: CarData, untrained: bool = True) -> tuple[Dataset, CarKey]:
-    """Pairs, rows and questions of the benchmark; `untrained` adds questions on combinations that are not trained."""
+    """Gather pairs, rows and questions of the benchmark; `untrained` adds those on untrained combinations."""
     benchmark = load_benchmark(config)
     asked = [one for one in combinations_of(benchmark, config) if untrained or one.trained]
     trained = [one for one in asked if one.trained]
@@ -148,11 +148,10 @@ def question_set(
     combinations: Sequence[Combination],
     instances: Instances,
     canvas: int,
-    examples: range = range(HELD_OUT),
+    held_out: slice = ALL_HELD_OUT,
 ) -> Dataset:
-    """Questions on these combinations, without training data."""
-    held_out = slice(examples.start, examples.stop)
-    questions = tuple(Question(one.id, k) for one in combinations for k in examples)
+    """Ask about these combinations, without training data."""
+    questions = tuple(Question(one.id, k) for one in combinations for k in range(held_out.start, held_out.stop))
     cells = np.concatenate([benchmark.inputs(one.rule, held_out).reshape(-1) for one in combinations])
     side = benchmark.config.side
     return Dataset(
@@ -167,16 +166,16 @@ def question_set(
 
 
 def answer_key(benchmark: Benchmark, combinations: Sequence[Combination]) -> dict[Question, Grid]:
-    """The held-out outputs. For scoring only."""
+    """Return the held-out outputs, for scoring only."""
     return {
         Question(one.id, k): grid
         for one in combinations
-        for k, grid in enumerate(benchmark.outputs(one.rule, one.horizon, slice(HELD_OUT)))
+        for k, grid in enumerate(benchmark.outputs(one.rule, one.horizon, ALL_HELD_OUT))
     }
 
 
 def _train_bank(benchmark: Benchmark, combinations: Sequence[Combination]) -> PairBank:
-    """Pairs in the order of combinations; a rule's initial grids are stored once for all of its horizons."""
+    """Store pairs in the order of combinations; a rule's initial grids are stored once for all of its horizons."""
     side, examples = benchmark.config.side, slice(HELD_OUT, None)
     grids: dict[tuple[Rule, int], npt.NDArray[np.uint8]] = {}  # by horizon, 0 for the initial ones
     for one in combinations:

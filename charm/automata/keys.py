@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -32,15 +32,6 @@ class CarMemory(CoSEConfig):
     design: Literal["cose", "table"] = "cose"
     """cose: composition with a residual; table: one row per instance."""
 
-    # Fields of ARC's memory that earlier releases wrote for automata too, always with these values.
-    retired: ClassVar[dict[str, Any]] = {
-        "residual": "rows",
-        "dihedral": "lookup",
-        "task_width": 0,
-        "color_pool": 0,
-        "sparse_puzzles": False,
-    }
-
 
 class CarSizes(NamedTuple):
     """Sizes of a memory; rows include the blank one."""
@@ -52,7 +43,7 @@ class CarSizes(NamedTuple):
 
 
 def build_car_memory(config: CarMemory, width: int, sizes: CarSizes) -> CoSE | TableMemory:
-    """The memory module over the fields rule, horizon, combination, dihedral and row of a key."""
+    """Make the memory module over the fields rule, horizon, combination, dihedral and row of a key."""
     rank = None if config.rank == width else config.rank
     # Row 0 reads as zero: it stands in for the rows of combinations that were never trained.
     if config.design == "table":
@@ -72,12 +63,12 @@ class CarKey(KeySchema, names=("rule-horizon", "rule+horizon")):
     files = (INDEX_FILE, "combinations.json")
 
     def __init__(self, instances: Instances, rule_P: Numbers, horizon_P: Numbers, trained: int) -> None:
-        """`rule_P` and `horizon_P` are indices of rules and horizons; the first `trained` puzzles are trained."""
+        """Take indices of rules and horizons for each puzzle; the first `trained` puzzles are trained."""
         super().__init__(instances)
         self.rule_P, self.horizon_P, self.trained = rule_P, horizon_P, trained
 
     def sizes(self) -> CarSizes:
-        """Only trained combinations have their own vector and rows."""
+        """Return the sizes of a memory; only trained combinations have their own vector and rows."""
         rows = int((Keys.of(self.instances).puzzle < self.trained).sum())  # the blank row is puzzle -1
         return CarSizes(int(self.rule_P.max()) + 1, int(self.horizon_P.max()) + 1, self.trained, rows)
 

@@ -25,7 +25,7 @@ DEFAULT_MEMORY = CAR_MEMORIES["three-factor-cose"]
 
 
 def car_single(memory: CarMemory = DEFAULT_MEMORY) -> CarConfig:
-    """The paper's single-horizon split: each of 1,500 rules at one horizon, 500k updates."""
+    """Train on the paper's single-horizon split: each of 1,500 rules at one horizon, 500k updates."""
     return CarConfig(
         reasoner=reasoner(),
         memory=memory,
@@ -39,12 +39,12 @@ def car_single(memory: CarMemory = DEFAULT_MEMORY) -> CarConfig:
 
 
 def car_all(memory: CarMemory = DEFAULT_MEMORY) -> CarConfig:
-    """The paper's control: all 6,000 combinations are trained, 280k updates."""
+    """Train the paper's control: all 6,000 combinations, 280k updates."""
     return replace(car_single(memory), data=CarData(split="all"), steps=280_000)
 
 
 def car_small(memory: CarMemory = DEFAULT_MEMORY) -> CarConfig:
-    """The same comparison on one GPU in a minute or two: Life-like rules, two horizons, canvases filled by the torus.
+    """Train a minute or two on one GPU: Life-like rules, two horizons, the torus as the canvas.
 
     Positions are two-dimensional, which makes neighbourhoods easier to learn; all recurrences carry gradients, and
     every update sees fresh examples.
@@ -64,19 +64,15 @@ def car_small(memory: CarMemory = DEFAULT_MEMORY) -> CarConfig:
     )
 
 
-CAR_PRESETS: dict[str, Callable[[], CarConfig]] = {
-    "car-single": car_single,
-    "car-all": car_all,
-    "car-small": car_small,
-}
+CAR_PRESETS: dict[str, Callable[[], CarConfig]] = {"car-single": car_single, "car-all": car_all, "car-small": car_small}
 
 
 def car_preset(name: str) -> CarConfig:
     """Return a preset; its name may be followed by that of a memory, and has three-factor CoSE without."""
     for base, make in CAR_PRESETS.items():
-        memory = name.removeprefix(f"{base}-")
-        if name == base or (memory != name and memory in CAR_MEMORIES):
-            return make() if name == base else replace(make(), memory=CAR_MEMORIES[memory])
+        for memory in ("", *CAR_MEMORIES):
+            if name == "-".join(filter(None, (base, memory))):
+                return make() if not memory else replace(make(), memory=CAR_MEMORIES[memory])
     raise CharmError(
         f"there is no preset {name}; the names are {', '.join(CAR_PRESETS)}, alone or followed by "
         f"-{', -'.join(CAR_MEMORIES)}"

@@ -15,10 +15,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from charm.automata.benchmark import HELD_OUT, Benchmark
-from charm.automata.dataset import CarData, Combination, combinations_of
+from charm.automata.dataset import ALL_HELD_OUT, CarData, Combination, combinations_of
 from charm.automata.rules import evolve, parse_rule
-from charm.errors import CharmError
-from charm.files import without_repeats, write_atomically
+from charm.errors import CharmError, charm_errors
+from charm.files import parse_json, write_atomically
 from charm.tables import Table
 from charm.tasks import keyed
 from charm.tasks.task import COLORS, Grid
@@ -71,7 +71,7 @@ def export(path: Path, benchmark: Benchmark, puzzles: int, demonstrations: int) 
 def _line(benchmark: Benchmark, one: Combination, demonstrations: int) -> dict[str, Any]:
     shown = slice(HELD_OUT, HELD_OUT + demonstrations)
     inputs, outputs = benchmark.inputs(one.rule, shown), benchmark.outputs(one.rule, one.horizon, shown)
-    tests = [_rows(grid) for grid in benchmark.inputs(one.rule, slice(HELD_OUT))]
+    tests = [_rows(grid) for grid in benchmark.inputs(one.rule, ALL_HELD_OUT)]
     blocks = [
         f"Example {n}, input:\n{_text(start)}\nExample {n}, output:\n{_text(end)}"
         for n, (start, end) in enumerate(zip(inputs, outputs, strict=True), start=1)
@@ -95,18 +95,15 @@ def _text(grid: Grid) -> str:
 
 
 def score_answers(prompts: Path, answers: Path) -> dict[str, dict[str, float]]:
-    """pass@1 (mean over attempts) and pass@2 (either attempt) per horizon; averaged over held-out inputs, then puzzles.
+    """Compute pass@1 (mean over attempts) and pass@2 (either of them) per horizon, over held-out inputs, then puzzles.
 
     Missing or unreadable attempts count as wrong.
     """
     puzzles = {puzzle.id: puzzle for puzzle in _puzzles(prompts)}
     given: dict[str, list[Any]] = defaultdict(list)
-    for number, line in _lines(answers):
-        where = f"{answers}, line {number}"
+    for where, line in _lines(answers):
         if "id" not in line or "answer" not in line:
-            raise CharmError(
-                f'{where}: expected the fields "id" and "answer", got {", ".join(line) or "none"}'
-            )
+            raise CharmError(f'{where}: expected the fields "id" and "answer", got {", ".join(line) or "none"}')
         if line["id"] not in puzzles:
             raise CharmError(f"{where}: {line['id']!r} is not among the {len(puzzles)} puzzles of {prompts}")
         given[line["id"]].append(line["answer"])
@@ -114,65 +111,61 @@ def score_answers(prompts: Path, answers: Path) -> dict[str, dict[str, float]]:
             raise CharmError(f"{where}: more than {ATTEMPTS} attempts at {line['id']}")
     found: dict[str, dict[str, float]] = {}
     for horizon in sorted({puzzle.horizon for puzzle in puzzles.values()}):
-        here = [puzzle for puzzle in puzzles.values() if puzzle.horizon == horizon]
-        read = [[_grids(answer, len(puzzle.truths)) for answer in given[puzzle.id]] for puzzle in here]
-        right_PAK = np.zeros((len(here), ATTEMPTS, max(len(puzzle.truths) for puzzle in here)))
-        shares = []
-        for p, (puzzle, attempts) in enumerate(zip(here, read, strict=True)):
+        shares, read = [], []
+        for puzzle in (one for one in puzzles.values() if one.horizon == horizon):
+            attempts = [_grids(answer, len(puzzle.truths)) for answer in given[puzzle.id]]
+            right_AK = np.zeros((ATTEMPTS, len(puzzle.truths)))
             for a, grids in enumerate(attempts):
-                for k, (grid, truth) in enumerate(zip(grids or (), puzzle.truths, strict=False)):
-                    right_PAK[p, a, k] = grid is not None and np.array_equal(grid, truth)
-            right_AK = right_PAK[p, :, : len(puzzle.truths)]
+                right_AK[a] = [
+                    grid is not None and np.array_equal(grid, truth)
+                    for grid, truth in zip(grids or [None] * len(puzzle.truths), puzzle.truths, strict=True)
+                ]
             shares.append((right_AK.mean(), right_AK.max(axis=0).mean()))
+            read += attempts
+        pass_1, pass_2 = np.mean(shares, axis=0).tolist()
         found[f"T={horizon}"] = {
-            "puzzles": len(here),
-            **dict(zip(("pass@1", "pass@2"), np.mean(shares, axis=0).tolist(), strict=True)),
-            "missing": ATTEMPTS * len(here) - sum(map(len, read)),
-            "unreadable": sum(grids is None for attempts in read for grids in attempts),
+            "puzzles": len(shares),
+            "pass@1": pass_1,
+            "pass@2": pass_2,
+            "missing": ATTEMPTS * len(shares) - len(read),
+            "unreadable": sum(grids is None for grids in read),
         }
     return found
 
 
 def answers_table(found: dict[str, dict[str, float]]) -> Table:
+    """Lay out the scores, a row for each horizon."""
     forms = {"puzzles": "", "pass@1": ".1%", "pass@2": ".1%", "missing": "", "unreadable": ""}
     rows = [[name, *(f"{one[key]:{form}}" for key, form in forms.items())] for name, one in found.items()]
-    return Table(
-        ["", "puzzles", "pass@1", "pass@2", "missing\nattempts", "unreadable\nattempts"], rows, narrow=True
-    )
+    return Table(["", "puzzles", "pass@1", "pass@2", "missing\nattempts", "unreadable\nattempts"], rows, narrow=True)
 
 
 def _puzzles(path: Path) -> Iterator[Puzzle]:
-    for number, line in _lines(path):
-        try:
-            tests = [_grid(rows) for rows in line["tests"]]
-            if not tests or any(grid is None for grid in tests):
+    for where, line in _lines(path):
+        with charm_errors(f"{where}: not a prompt of `charm car export`", KeyError, TypeError, ValueError):
+            tests = [grid for rows in line["tests"] if (grid := _grid(rows)) is not None]
+            if not tests or len(tests) < len(line["tests"]):
                 raise ValueError("tests are not grids")
-            inputs = np.stack([grid for grid in tests if grid is not None])
             horizon = int(line["horizon"])
-            yield Puzzle(line["id"], horizon, list(evolve(inputs, parse_rule(line["rule"]), [horizon])[0]))
-        except (KeyError, TypeError, ValueError) as error:
-            raise CharmError(f"{path}, line {number}: not a prompt of `charm car export` ({error})") from None
+            truths = evolve(np.stack(tests), parse_rule(line["rule"]), [horizon])[0]
+            yield Puzzle(line["id"], horizon, list(truths))
 
 
-def _lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    try:
+def _lines(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the objects of a JSONL file with the places where they stand."""
+    with charm_errors(f"{path}: cannot be read", OSError, UnicodeDecodeError):
         lines = path.read_text("utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise CharmError(f"{path}: cannot be read ({error})") from None
     for number, text in enumerate(lines, start=1):
-        if not text.strip():
-            continue
-        try:
-            line = json.loads(text, object_pairs_hook=without_repeats)
-        except (ValueError, RecursionError) as error:
-            raise CharmError(f"{path}, line {number}: not JSON ({error})") from None
+        where = f"{path}, line {number}"
+        line = parse_json(text, where) if text.strip() else {}
         if not isinstance(line, dict):
-            raise CharmError(f"{path}, line {number}: expected a JSON object, got {type(line).__name__}")
-        yield number, line
+            raise CharmError(f"{where}: expected a JSON object, got {type(line).__name__}")
+        if text.strip():
+            yield where, line
 
 
 def _grids(answer: Any, count: int) -> list[Grid | None] | None:
-    """The grids of an answer: a list of `count` grids, or the last such list in a text; None if there is none."""
+    """Return the grids of an answer: a list of `count` grids, or the last such list in a text; None without one."""
     lists: Iterable[Any] = _lists(answer) if isinstance(answer, str) else [answer]
     found = None
     for one in lists:
@@ -183,7 +176,7 @@ def _grids(answer: Any, count: int) -> list[Grid | None] | None:
 
 
 def _lists(text: str) -> Iterator[Any]:
-    """The JSON lists in a text, in order."""
+    """Yield the JSON lists in a text, in order."""
     decoder, at = json.JSONDecoder(), 0
     while (at := text.find("[", at)) >= 0:
         try:
@@ -194,7 +187,7 @@ def _lists(text: str) -> Iterator[Any]:
 
 
 def _grid(rows: Any) -> Grid | None:
-    """A grid from strings of digits or lists of numbers; None if it is not one."""
+    """Return a grid from strings of digits or lists of numbers; None if it is not one."""
     if not isinstance(rows, list) or not rows:
         return None
     cells: list[Sequence[Any]] = [list(row) if isinstance(row, str) else row for row in rows]

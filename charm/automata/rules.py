@@ -55,9 +55,7 @@ class Rule:
             raise CharmError("a rule of radius 1 must not count the cell itself")
         for name, counts in (("births", self.births), ("survivals", self.survivals)):
             if list(counts) != sorted(set(counts)) or not set(counts) <= set(range(self.counts)):
-                raise CharmError(
-                    f"a rule's {name} must be increasing numbers in 0..{self.counts - 1}, got {counts}"
-                )
+                raise CharmError(f"a rule's {name} must be increasing numbers in 0..{self.counts - 1}, got {counts}")
             if self.family == "larger" and (not counts or counts[-1] - counts[0] != len(counts) - 1):
                 raise CharmError(f"the {name} of a Larger-than-Life rule must be one interval, got {counts}")
 
@@ -82,7 +80,7 @@ class Rule:
         return table
 
     def __str__(self) -> str:
-        """The usual notation: B3/S23, B2/S/C3, or R5,C0,M1,S33..57,B34..45."""
+        """Return the usual notation: B3/S23, B2/S/C3, or R5,C0,M1,S33..57,B34..45."""
         if self.family == "larger":
             (s, t), (b, c) = ((counts[0], counts[-1]) for counts in (self.survivals, self.births))
             return f"R{self.radius},C0,M{int(self.middle)},S{s}..{t},B{b}..{c}"
@@ -105,7 +103,7 @@ def parse_rule(text: str) -> Rule:
 
 
 def draw_rule(family: Family, seed: int, number: int, side: int = 16) -> Rule:
-    """Candidate `number` of a family: determined by (family, seed, number), and by the torus if it is small.
+    """Draw candidate `number` of a family: determined by (family, seed, number), and by the torus if it is small.
 
     Nothing is born from nothing (no B0), so that an empty plane stays empty.
     """
@@ -136,7 +134,7 @@ def _interval(start: float, length: float, size: int) -> tuple[int, ...]:
 
 
 def evolve(grids_NHW: Grids, rule: Rule, horizons: Sequence[int]) -> Grids:
-    """The grids after each number of updates in `horizons` (rising), as [T, N, H, W]."""
+    """Return the grids after each number of updates in `horizons` (rising), as [T, N, H, W]."""
     if any(later <= earlier for earlier, later in pairwise(horizons)):
         raise CharmError(f"horizons must be increasing, got {tuple(horizons)}")
     cells_HWN = np.ascontiguousarray(grids_NHW.transpose(1, 2, 0))
@@ -155,7 +153,7 @@ def evolve(grids_NHW: Grids, rule: Rule, horizons: Sequence[int]) -> Grids:
 
 
 def update(cells_HWN: Grids, rule: Rule) -> Grids:
-    """All cells of all grids, one update later."""
+    """Return all cells of all grids, one update later."""
     live_HWN = (cells_HWN == 1).view(np.uint8)
     count_HWN = _sum_around(_sum_around(live_HWN, rule.radius, axis=0), rule.radius, axis=1)
     if not rule.middle:
@@ -165,7 +163,7 @@ def update(cells_HWN: Grids, rule: Rule) -> Grids:
 
 
 def _sum_around(cells: Grids, radius: int, axis: int) -> Grids:
-    """Each cell's sum over the cells within `radius` along one axis, around the torus."""
+    """Sum for each cell the cells within `radius` along one axis, around the torus."""
     size = cells.shape[axis]
     around = np.concatenate([cells, cells, cells], axis).swapaxes(0, axis)
     total = around[size - radius : 2 * size - radius].copy()

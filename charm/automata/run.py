@@ -1,4 +1,4 @@
-"""Training and evaluation on cellular automata, with the same loop and votes as on ARC; rollouts and predictions."""
+"""Training and evaluation on cellular automata, with the same loop and votes as on ARC; predictions, tables, curves."""
 
 from __future__ import annotations
 
@@ -15,27 +15,35 @@ from charm.automata.benchmark import HELD_OUT, Benchmark
 from charm.automata.dataset import CarData, Combination
 from charm.automata.keys import CarMemory
 from charm.automata.rules import FAMILIES, Grids, Rule, evolve
-from charm.config import read_run_config
+from charm.config import is_number, read_run_config
 from charm.devices import Place
 from charm.errors import CharmError
+from charm.evaluation.evaluate import Voting, vote
 from charm.evaluation.predict import Request, predict
 from charm.evaluation.protocols import Ballot, Protocol, load_ballots
 from charm.evaluation.ranking import Ranking, rank
-from charm.evaluation.run import Voting, vote
 from charm.evaluation.scoring import score
-from charm.files import write_sealed
+from charm.files import read_sealed, write_sealed
 from charm.models.model import CharmModel
-from charm.runs.archive import Expected, is_finished, passes
+from charm.runs.archive import Expected, is_finished, own_evaluation, passes
 from charm.runs.checkpoint import folder_of, newest_checkpoint, run_of, steps_of
 from charm.runs.settings import RunConfig
-from charm.tables import Table
+from charm.tables import Table, percent
 from charm.tasks.instances import Instances
 from charm.tasks.task import Grid, Question
 from charm.training.engine import Engine, train
 from charm.training.job import ReasonerJob
 
 KS = (1, 2)  # numbers of attempts in the paper's tables
-SHARES = (*(f"pass@{k}" for k in KS), "cells")
+PARTS = ("seen", "unseen")
+SHARES = ("pass@1", "pass@2", "cells")  # whole grids within 1 or 2 attempts; correct cells of first answers
+# Name in metrics.jsonl -> title, and whether it is a share.
+CAR_CURVES = {
+    "loss": ("Loss", False),
+    "exact_accuracy": ("Exact accuracy", True),
+    "evaluation/seen pass@2": ("Seen combinations, pass@2", True),
+    "evaluation/unseen pass@2": ("Unseen combinations, pass@2", True),
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,13 +57,13 @@ class CarConfig(RunConfig):
 
 
 def read_car_config(run: Path, data_folder: Path | None = None) -> CarConfig:
-    """The configuration of a run folder; `data_folder` overrides where its benchmark is."""
+    """Read the configuration of a run folder; `data_folder` overrides where its benchmark is."""
     config = read_run_config(run, CarConfig)
     return replace(config, data=replace(config.data, data=data_folder or config.data.data))
 
 
 def transfers(memory: CarMemory) -> bool:
-    """Whether the memory can be read for combinations that were never trained.
+    """Return whether the memory can be read for combinations that were never trained.
 
     With rule and horizon as one factor there is no vector for them. A table gives the blank row, which is intended: it
     shows what a model can do without knowing the rule.
@@ -63,15 +71,15 @@ def transfers(memory: CarMemory) -> bool:
     return memory.design == "table" or memory.key == "rule+horizon"
 
 
-def asked_of(config: CarConfig) -> tuple[Benchmark, list[Combination]]:
-    """The benchmark of a run, and the combinations it is evaluated on."""
+def load_asked(config: CarConfig) -> tuple[Benchmark, list[Combination]]:
+    """Load the benchmark of a run, and the combinations it is evaluated on."""
     benchmark = dataset.load_benchmark(config.data)
     every = dataset.combinations_of(benchmark, config.data)
     return benchmark, [one for one in every if one.trained or transfers(config.memory)]
 
 
 def car_job(config: CarConfig, place: Place, say: Callable[[str], None] = print) -> ReasonerJob:
-    """The training job of a configuration, with votes on held-out pairs of every evaluated combination."""
+    """Make the training job of a configuration, with votes on held-out pairs of every evaluated combination."""
     data, schema = dataset.assemble_car(config.data, transfers(config.memory))
     model = CharmModel(config.reasoner, config.memory, schema, config.seed)
     score = partial(_score_checkpoint, config)
@@ -112,10 +120,10 @@ def evaluate(run: Path, options: CarEvaluation, place: Place) -> tuple[dict[str,
     config = read_car_config(run, options.data)
     protocol = Protocol(options.views or "all", options.window, None, options.loops or config.evaluate_loops)
     for step in [] if options.rank_only else steps_of(run):
-        if is_finished(run / "votes", step, protocol.loops, 0, run=run_of(run)):
+        if is_finished(run / "votes", step, protocol.loops, 0, run_of(run)):
             continue
         model = CharmModel.from_pretrained(folder_of(run, step), place.device)
-        benchmark, asked = asked_of(config)
+        benchmark, asked = load_asked(config)
         data = dataset.question_set(benchmark, asked, model.instances, config.data.canvas)
         request = Request(model, data, protocol.loops, batch=options.batch)
         vote(request, place, run / "votes", step, run_of(run))
@@ -129,7 +137,7 @@ def evaluate(run: Path, options: CarEvaluation, place: Place) -> tuple[dict[str,
 def grouped_scores(
     ranking: Ranking, answers: Mapping[Question, Grid], combinations: Sequence[Combination]
 ) -> dict[str, dict[str, dict[str, float]]]:
-    """pass@k of trained ("seen") and other combinations: over all of them, by horizon and by family.
+    """Score trained ("seen") and other combinations: over all of them, by horizon and by family.
 
     As in the paper, the held-out pairs of a combination are averaged first, then combinations. "cells" is the share of
     right cells in first answers, which distinguishes a near miss from a guess long before whole grids are right.
@@ -141,8 +149,8 @@ def grouped_scores(
         if question in number and (best := ranking.top(number[question], 1)):
             cells[question] = 1 - wrong_cells(best[0].grid, truth) / truth.size
     found: dict[str, dict[str, dict[str, float]]] = {}
-    for part, trained in (("seen", True), ("unseen", False)):
-        here = [one for one in combinations if one.trained == trained]
+    for part in PARTS:
+        here = [one for one in combinations if one.trained == (part == "seen")]
         groups = {"all": here}
         horizons = sorted({one.horizon for one in here})
         groups |= {f"T={t}": [one for one in here if one.horizon == t] for t in horizons}
@@ -159,47 +167,32 @@ def grouped_scores(
 
 
 def wrong_cells(answer: Grid, truth: Grid) -> int:
-    """Number of cells of the truth that are missing or different in the answer."""
+    """Count the cells of the truth that are missing or different in the answer."""
     height, width = np.minimum(answer.shape, truth.shape)
     return truth.size - int((answer[:height, :width] == truth[:height, :width]).sum())
 
 
-def scores_table(found: dict[str, Any]) -> Table:
-    parts = [part for part in ("seen", "unseen") if part in found]
-    columns = ["", *(f"{part}\n{name}" for part in parts for name in ("count", *SHARES))]
-    rows = []
-    for group in found["seen"]:
-        cells = [group]
-        for one in (found[part][group] for part in parts if group in found[part]):
-            cells += [f"{one['combinations']:,}", *(f"{one[name]:.2%}" for name in SHARES)]
-        rows.append(cells)
-    title = f"combinations at step {found['step']}, votes of {found['checkpoints']} checkpoints"
-    return Table(columns, rows, title, narrow=True)
-
-
 def _score_checkpoint(config: CarConfig, out: Path, step: int) -> dict[str, float]:
-    """By the paper's protocol for CAR: eight views of every checkpoint so far, all votes with equal weight."""
+    """Score by the paper's protocol for CAR: eight views of every checkpoint so far, all votes with equal weight."""
     votes, made_by = out / "votes", run_of(out)
     voted = [one for one in passes(votes) if is_finished(votes, one, config.evaluate_loops, run=made_by)]
     protocol = Protocol(views="all", window="all", loops=config.evaluate_loops)
     found = _score_run(config, out, protocol, f"step_{step:09d}", voted)
-    parts = [part for part in ("seen", "unseen") if part in found]
-    return {f"{part} pass@{k}": found[part]["all"][f"pass@{k}"] for part in parts for k in KS}
+    return {f"{part} pass@{k}": found[part]["all"][f"pass@{k}"] for part in PARTS if part in found for k in KS}
 
 
 def _score_run(
     config: CarConfig, run: Path, protocol: Protocol, name: str, steps: Sequence[int] | None = None
 ) -> dict[str, Any]:
-    benchmark, asked = asked_of(config)
+    benchmark, asked = load_asked(config)
     data = dataset.question_set(benchmark, asked, Instances(), config.data.canvas)
-    questions, ballots = load_ballots(run / "votes", protocol, steps, run_of(run), Expected(data.asked))
-    ranking = rank(ballots, questions)
+    questions, ballots = load_ballots(run / "votes", protocol, steps, Expected(data.asked, run_of(run)))
     found = {
         "protocol": asdict(protocol),
         "step": max(ballot.step for ballot in ballots),
         "checkpoints": len({ballot.step for ballot in ballots}),
         "run": run_of(run),
-        **grouped_scores(ranking, dataset.answer_key(benchmark, asked), asked),
+        **grouped_scores(rank(ballots, questions), dataset.answer_key(benchmark, asked), asked),
     }
     write_sealed(run / "eval" / f"{name}.json", found)
     return found
@@ -221,43 +214,93 @@ class Prediction(NamedTuple):
 
     def __str__(self) -> str:
         seen = "trained" if self.combination.trained else "never trained"
-        size = ""
-        if self.answer.shape != self.truth.shape:
-            size = ", its size is {} x {}".format(*self.answer.shape)
+        size = "" if self.answer.shape == self.truth.shape else ", its size is {} x {}".format(*self.answer.shape)
         wrong = f"{self.wrong} of {self.truth.size} cells wrong{size}"
         return f"T={self.combination.horizon} ({seen}): {wrong}; {self.votes} of {self.voters} votes"
 
 
 def rollout(start: Grid, rule: Rule, steps: int) -> Grids:
-    """The grid at times 0, 1, ..., `steps`."""
+    """Return the grid at times 0, 1, ..., `steps`."""
     return evolve(start[None], rule, range(max(steps, 0) + 1))[:, 0]
 
 
-def predictions(
-    run: Path, rule: Rule, example: int, place: Place, data_folder: Path | None = None
-) -> list[Prediction]:
-    """The first answer of a run's newest checkpoint at every horizon, voted by the eight views."""
+def predictions(run: Path, rule: Rule, example: int, place: Place, data_folder: Path | None = None) -> list[Prediction]:
+    """Return the first answer of a run's newest checkpoint at every horizon, voted by the eight views."""
     if not 0 <= example < HELD_OUT:
         raise CharmError(f"the example must be in 0..{HELD_OUT - 1}, got {example}")
     config = read_car_config(run, data_folder)
-    benchmark, asked = asked_of(config)
-    chosen = [one for one in asked if one.rule == rule]
+    benchmark, asked = load_asked(config)
+    chosen = sorted((one for one in asked if one.rule == rule), key=lambda one: one.horizon)
     if not chosen:
         raise CharmError(f"rule {rule} is not one of the {len(benchmark.rules)} rules of {run}")
     model = CharmModel.from_pretrained(newest_checkpoint(run), place.device)
-    examples = range(example, example + 1)
-    data = dataset.question_set(benchmark, chosen, model.instances, config.data.canvas, examples)
+    held_out = slice(example, example + 1)
+    data = dataset.question_set(benchmark, chosen, model.instances, config.data.canvas, held_out)
     (votes_V,) = predict(Request(model, data, config.evaluate_loops[-1:]), place).values()
-    questions = data.questions
-    ranking = rank([Ballot(votes_V)], questions)
-    truths = dataset.answer_key(benchmark, chosen)
-    start = benchmark.inputs(rule, slice(example, example + 1))[0]
+    ranking = rank([Ballot(votes_V)], data.questions)
+    start = benchmark.inputs(rule, held_out)[0]
     found = []
-    for one in sorted(chosen, key=lambda one: one.horizon):
-        question = Question(one.id, example)
-        number = questions.index(question)
-        voters = int((votes_V.question_V == number).sum())
+    for number, one in enumerate(chosen):
+        truth = benchmark.outputs(rule, one.horizon, held_out)[0]
         best = ranking.top(number, 1)
         answer, votes = (best[0].grid, best[0].votes) if best else (np.zeros((0, 0), np.uint8), 0)
-        found.append(Prediction(one, start, truths[question], answer, votes, voters))
+        voters = int((votes_V.question_V == number).sum())
+        found.append(Prediction(one, start, truth, answer, votes, voters))
     return found
+
+
+def car_steps(run: Path) -> dict[int, dict[str, Any]]:
+    """Read the evaluations of a run by step, oldest first."""
+    found = {}
+    for path in sorted((run / "eval").glob("step_*.json")):
+        one = read_sealed(path)
+        try:
+            parts = [one["seen"], one.get("unseen", {})]
+            groups = [group for part in parts for group in part.values()]
+            numbers = [group[name] for group in groups for name in ("combinations", "pass@1", "pass@2")]
+            good = isinstance(one["step"], int) and all(map(is_number, [one["checkpoints"], *numbers]))
+            good = good and all(not part or "all" in part for part in parts)
+        except (AttributeError, KeyError, TypeError):
+            good = False
+        if not good:
+            raise CharmError(f"{path}: not an evaluation on cellular automata (step or shares are missing)")
+        found[one["step"]] = own_evaluation(run, one, path.stem)
+    return found
+
+
+def scores_table(found: dict[str, Any]) -> Table:
+    """Lay out one evaluation: a row for all combinations, each horizon and each family; seen next to unseen."""
+    parts = [part for part in PARTS if found.get(part)]
+    columns = ["", *(f"{part}\n{name}" for part in parts for name in ("count", *SHARES))]
+    rows = []
+    for label in found["seen"]:
+        cells = [label]
+        for group in (found[part][label] for part in parts if label in found[part]):
+            cells += [f"{group['combinations']:,}", *(percent(group, name) for name in SHARES)]
+        rows.append(cells)
+    title = f"combinations at step {found['step']}, votes of {found['checkpoints']} checkpoints"
+    return Table(columns, rows, title, narrow=True)
+
+
+def car_tables(runs: Sequence[Path], names: Sequence[str]) -> list[Table]:
+    """Lay out the newest scores of each run; then one run by horizon and family, or pass@2 of several."""
+    newest = [max(car_steps(run).values(), key=lambda one: one["step"], default={}) for run in runs]
+    columns = [(part, share) for part in PARTS for share in SHARES]
+    rows = []
+    for name, found in zip(names, newest, strict=True):
+        step = f"{found['step']:,}" if found else "not evaluated yet"
+        rows.append([name, step, *(percent(found.get(part, {}).get("all", {}), share) for part, share in columns)])
+    heads = ["run", "step", *(f"{part} {share}" for part, share in columns)]
+    lead = "Cellular automata: all checkpoints so far and all eight views vote; combinations are averaged."
+    tables = [Table(heads, rows, caption=lead)]
+    if len(runs) == 1:
+        return [*tables, *(scores_table(found) for found in newest if found)]
+    for part in PARTS:
+        groups = [found.get(part, {}) for found in newest]
+        if labels := list(dict.fromkeys(label for one in groups for label in one)):
+            rows = [
+                [name, *(percent(one.get(label, {}), "pass@2") for label in labels)]
+                for name, one in zip(names, groups, strict=True)
+            ]
+            tables.append(Table(["pass@2", *labels], rows, f"{part.capitalize()} combinations"))
+    return tables

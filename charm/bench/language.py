@@ -50,7 +50,7 @@ class LMSpeed:
 
 
 def flops(config: LMConfig) -> float:
-    """Operations of a training update for one token."""
+    """Count the operations of a training update for one token."""
     with torch.device("meta"):
         model = GPT(config.gpt, config.ngram, seed=None)
     weights = sum(part.weight.numel() for part in model.modules() if isinstance(part, CastLinear))
@@ -60,7 +60,7 @@ def flops(config: LMConfig) -> float:
 
 
 def random_text(folder: Path, vocab: int, tokens: int, seed: int = 0) -> Path:
-    """Prepared data without text: documents of tokens as unequal in frequency as words are."""
+    """Write prepared data without text: documents of tokens as unequal in frequency as words are."""
     rng = np.random.default_rng(seed)
     bos = vocab - 1
 
@@ -103,9 +103,9 @@ class LMBench:
 
 
 def measure_lm(presets: Sequence[str], options: LMBench, place: Place) -> list[LMSpeed]:
-    """Times updates of the presets one after the other.
+    """Time updates of the presets one after the other.
 
-    Every step is told: compiling a deep model takes long, and earlier measurements must not be lost.
+    Every step is reported: compiling a deep model takes long, and earlier measurements must not be lost.
     """
     found: list[LMSpeed] = []
     with tempfile.TemporaryDirectory() as scratch:
@@ -155,18 +155,13 @@ def measure_lm(presets: Sequence[str], options: LMBench, place: Place) -> list[L
     return found
 
 
-def _config(
-    base: LMConfig, data: Path, options: LMBench, update: Literal["dense", "rows"], place: Place
-) -> LMConfig:
-    """The preset as timed: tables updated by row are float32, and on a CPU everything is."""
-    gpt = base.gpt
-    if update == "rows":
-        gpt = replace(gpt, table_dtype="float32")
-    if place.device.type == "cpu":
-        gpt = replace(gpt, table_dtype="float32", compute_dtype="float32")
+def _config(base: LMConfig, data: Path, options: LMBench, update: Literal["dense", "rows"], place: Place) -> LMConfig:
+    """Return the preset as timed: tables updated by row are float32, and on a CPU everything is."""
+    on_cpu = place.device.type == "cpu"
+    gpt = replace(base.gpt, table_dtype="float32") if on_cpu or update == "rows" else base.gpt
     return replace(
         base,
-        gpt=gpt,
+        gpt=replace(gpt, compute_dtype="float32") if on_cpu else gpt,
         data=data,
         batch=options.batch or base.batch,
         device_rows=options.device_rows or base.device_rows,

@@ -65,10 +65,8 @@ class TrainingSpeed:
     sides: tuple[SideSpeed, ...]
 
 
-def measure_training(
-    name: str, batch: int, canvas: Canvas, place: Place, seconds: float = 3.0
-) -> TrainingSpeed:
-    """Times a preset's training updates and forward passes at this batch on canvases of the ARC tasks at hand."""
+def measure_training(name: str, batch: int, canvas: Canvas, place: Place, seconds: float = 3.0) -> TrainingSpeed:
+    """Time a preset's training updates and forward passes at this batch on canvases of the ARC tasks at hand."""
     config = preset(name)
     views = min(VIEWS, config.data.views)
     data = replace(config.data, auxiliary=(), synthetic=(), views=views)
@@ -84,7 +82,7 @@ def measure_training(
 def measure_job(
     name: str, canvas: str, config: RunConfig, make: Callable[[], ReasonerJob], place: Place, seconds: float
 ) -> TrainingSpeed:
-    """Times the updates and forward passes of a job on each of its canvas sizes."""
+    """Time the updates and forward passes of a job on each of its canvas sizes."""
     ceiling = product_tflops(place.device, config.reasoner.compute_dtype)
     try:
         job = make()
@@ -93,9 +91,7 @@ def measure_job(
         sides = tuple(_measure(job, work, seconds) for work in shapes)
         job.close()
     except torch.OutOfMemoryError as error:
-        raise CharmError(
-            f"a batch of {config.batch} does not fit in the memory of {place.describe()}"
-        ) from error
+        raise CharmError(f"a batch of {config.batch} does not fit in the memory of {place.describe()}") from error
     training = 1 / sum(one.share / one.training for one in sides)
     forward = 1 / sum(one.share / one.forward for one in sides)
     mean_training = sum(one.share * one.training_tflops / one.training for one in sides)
@@ -118,11 +114,9 @@ def measure_job(
 
 
 def _measure(job: ReasonerJob, work: Workload, seconds: float) -> SideSpeed:
-    """Times the updates and forward passes of one shape; samples and operations are those of the last batch."""
+    """Time the updates and forward passes of one shape; samples and operations are those of the last batch."""
     learner = job.learner
-    update_seconds = seconds_each(
-        lambda: learner.learn(work.prepare(learner.updates)), seconds, warm_up=RECORDED
-    )
+    update_seconds = seconds_each(lambda: learner.learn(work.prepare(learner.updates)), seconds, warm_up=RECORDED)
     forward_seconds = seconds_each(work.forward, seconds)
     samples, forward, training = work.size()
     tflops = training / update_seconds / 1e12, forward / forward_seconds / 1e12
@@ -130,7 +124,7 @@ def _measure(job: ReasonerJob, work: Workload, seconds: float) -> SideSpeed:
 
 
 def seconds_each(work: Callable[[], object], seconds: float, warm_up: int = WARM_UP) -> float:
-    """Mean time of one call, measured for about `seconds` seconds after a warm-up."""
+    """Return the mean time of one call, measured for about `seconds` seconds after a warm-up."""
 
     def timed(repeats: int) -> float:
         began = time.perf_counter()
@@ -146,12 +140,12 @@ def seconds_each(work: Callable[[], object], seconds: float, warm_up: int = WARM
 
 
 def peak_gib(device: torch.device) -> float | None:
-    """The most memory in use since the ceiling was measured; None on the CPU."""
+    """Return the most memory in use since the ceiling was measured; None on the CPU."""
     return torch.cuda.max_memory_allocated(device) / 2**30 if device.type == "cuda" else None
 
 
 def product_tflops(device: torch.device, dtype: str) -> float:
-    """The rate of a large square matrix product of random numbers, TFLOP/s: a ceiling for everything else."""
+    """Time a large square matrix product of random numbers, in TFLOP/s: a ceiling for everything else."""
     if device.type == "cuda":
         torch.cuda.reset_peak_memory_stats(device)
     size = 8192 if device.type != "cpu" else 1024
@@ -172,9 +166,7 @@ class BenchOptions:
 
     def __post_init__(self) -> None:
         if self.batch < 0 or self.seconds <= 0:
-            raise CharmError(
-                f"batch must be >= 0 and seconds must be positive; got {self.batch} and {self.seconds}"
-            )
+            raise CharmError(f"batch must be >= 0 and seconds must be positive; got {self.batch} and {self.seconds}")
 
 
 @dataclass(frozen=True)

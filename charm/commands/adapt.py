@@ -77,6 +77,7 @@ def adapt(
     from charm.config import to_json
     from charm.continual import results
     from charm.continual.methods import method_named
+    from charm.continual.records import memory_name, settings_of
     from charm.continual.run import StreamOptions, run_stream
     from charm.devices import place
     from charm.models.model import read_model_config
@@ -108,9 +109,9 @@ def adapt(
     run = model_at(run)
     saved = newest_checkpoint(run)
     compared = out or (Path("runs") / run.name if saved == run else run) / "adapt" / name
-    memory = results.memory_name(to_json(read_model_config(saved / "config.json")[0].memory))
+    memory = memory_name(to_json(read_model_config(saved / "config.json")[0].memory))
     memory = memory.lower().replace("=", "")
-    own = results.settings_of(to_json(options)).replace(" ", "").split(",")
+    own = settings_of(to_json(options)).replace(" ", "").split(",")
     parts = (*re.findall(r"\w+", memory), method, chosen, *filter(None, own), f"h{halt_weight:g}", f"s{seed}")
     folder = compared / "-".join(parts)
     with place(device) as here:

@@ -10,9 +10,8 @@ from tyro.conf import Positional, arg
 
 from charm.commands.presets import parse_options
 from charm.commands.shared import Device, Json, output
-from charm.domains import NoOptions, domain_of_preset
+from charm.domains import domain_of_preset
 from charm.errors import CharmError
-from charm.progress import status
 
 
 def bench(
@@ -30,38 +29,36 @@ def bench(
 
     Example: charm bench lm-d12 lm-d12-engram-x5 lm-d12-cose-x5
 
-    Example: charm bench votes
+    Example: charm bench solve votes
 
     Args:
-        names: presets of one domain, or votes: the time from 385,460 predicted canvases to pass@k.
+        names: presets of one domain; or solve and votes: updates of a solve and votes, with the released model.
     """
-    raise CharmError("name a preset before its flags, as in `charm bench quickstart --json`, or votes")
+    raise CharmError("name a preset before its flags, as in `charm bench quickstart --json`, or solve, or votes")
 
 
 def run_bench(words: Sequence[str]) -> None:
-    """`charm bench NAME... FLAGS`: the domain of the first preset decides which flags may follow."""
+    """Run `charm bench NAME... FLAGS`: the domain of the first preset decides which flags may follow."""
     from charm.devices import place
 
     names = list(takewhile(lambda word: not word.startswith("-"), words))
     flags = words[len(names) :]
-    if names == ["votes"]:
-        from charm.bench.votes import measure, votes_table
+    if {*names} <= {"solve", "votes"}:
+        from charm.bench.solving import SolveBench, bench_solving
 
-        json = parse_options("charm bench votes", NoOptions, flags).json
-        with status("counting and ranking 385,460 votes (about 20 s)"):
-            votes = measure()
-        output(json, votes, votes_table(votes))
-        return
-    domain = domain_of_preset(names[0])
-    for name in names:
-        if domain_of_preset(name) is not domain:
-            raise CharmError(f"{names[0]} and {name} cannot be compared: one uses {domain.learns_from}")
-        domain.configuration(name)  # reports an unknown name
-    if domain.bench is None:
-        raise CharmError(f"charm bench cannot time presets on {domain.learns_from}")
-    wanted = parse_options(f"charm bench {' '.join(names)}", domain.get("bench_options"), flags)
+        measure, options = bench_solving, SolveBench
+    else:
+        domain = domain_of_preset(names[0])
+        for name in names:
+            if domain_of_preset(name) is not domain:
+                raise CharmError(f"{names[0]} and {name} cannot be compared: one uses {domain.learns_from}")
+            domain.configuration(name)  # reports an unknown name
+        if domain.bench is None:
+            raise CharmError(f"charm bench cannot time presets on {domain.learns_from}")
+        measure, options = domain.get("bench"), domain.get("bench_options")
+    wanted = parse_options(f"charm bench {' '.join(names)}", options, flags)
     with place(wanted.device) as here:
         if here.world > 1:
             raise CharmError("charm bench measures one process; start it without torchrun")
-        found, *shown = domain.get("bench")(names, wanted.options, here)
+        found, *shown = measure(names, wanted.options, here)
     output(wanted.json, found, *shown)

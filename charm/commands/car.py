@@ -43,7 +43,7 @@ def build(
     output(
         json,
         {"folder": str(folder), "bytes": size, **manifest},
-        f"{folder}: {config.described()}; {size / 1e6:.1f} MB",
+        f"{folder}: {config.describe()}; {size / 1e6:.1f} MB",
         *(f"{family:>12} {digest}" for family, digest in manifest["sha256"].items()),
     )
 
@@ -114,9 +114,7 @@ def export(
     from charm.automata.prompts import export as write_prompts
 
     count = write_prompts(out, read_benchmark(data_dir(data) / "car"), puzzles, demonstrations)
-    terminal.show(
-        f'{out}: {count} prompts; answer each {ATTEMPTS} times, in lines {{"id": ..., "answer": ...}}'
-    )
+    terminal.show(f'{out}: {count} prompts; answer each {ATTEMPTS} times, in lines {{"id": ..., "answer": ...}}')
 
 
 @app.command

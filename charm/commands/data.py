@@ -129,9 +129,7 @@ def rearc(
     Args:
         pairs: pairs per task; more than before are added to those that are there.
     """
-    summary = build_rearc(
-        data_dir(data) / "rearc", seed, pairs, process_count(workers), tasks or None, wheel, data
-    )
+    summary = build_rearc(data_dir(data) / "rearc", seed, pairs, process_count(workers), tasks or None, wheel, data)
     output(json, summary.as_json(), summary.table(), summary.line())
 
 

@@ -27,7 +27,7 @@ def evaluate(run: Run, *, device: Device = "auto", json: Json = False) -> None:
 
 
 def run_evaluate(run: Path, flags: Sequence[str]) -> None:
-    """`charm eval RUN ...`: the run's domain decides which flags may follow."""
+    """Run `charm eval RUN ...`: the run's domain decides which flags may follow."""
     from charm.devices import place
 
     if model_at(run) != run:

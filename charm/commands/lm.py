@@ -53,9 +53,7 @@ def prepare(
         shards, record = gather(sources, python, suffixes, limit, validation)
         line.update(total=sum(len(documents) for _, documents in shards))
         manifest = write(shards, record, folder, vocab, tokenizer, line.advance)
-    lines = [
-        f"{folder}: {manifest['vocab']:,} tokens, {manifest['canonical_ids']:,} of them distinct to n-grams"
-    ]
+    lines = [f"{folder}: {manifest['vocab']:,} tokens, {manifest['canonical_ids']:,} of them distinct to n-grams"]
     for number, shard in enumerate(manifest["shards"]):
         split = "validation" if number == len(manifest["shards"]) - 1 else "training"
         sizes = f"{shard['documents']:,} documents, {shard['tokens']:,} tokens, {shard['bytes'] / 1e6:.1f} MB of text"

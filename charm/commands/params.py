@@ -50,22 +50,17 @@ def params(
     if paper and data_rows:
         raise CharmError("--data-rows needs a preset; --paper always counts everything")
     if paper:
-        _paper(json, data)
-    else:
-        counted = _counted(preset, data_rows, data)
-        output(json, counted.found, counted.table)
-
-
-def _counted(name: str, data_rows: bool, data: Path | None) -> Counted:
-    domain = domain_of_preset(name)
-    config = domain.configuration(name)
+        _compare_with_paper(json, data)
+        return
+    domain = domain_of_preset(preset)
+    config = domain.configuration(preset)
     if domain.count is None:
         raise CharmError(f"charm params cannot count the parameters of models on {domain.learns_from}")
-    counted: Counted = domain.get("count")(name, config, data_rows, data)
-    return counted
+    counted: Counted = domain.get("count")(preset, config, data_rows, data)
+    output(json, counted.found, counted.table)
 
 
-def _paper(json: bool, data: Path | None) -> None:
+def _compare_with_paper(json: bool, data: Path | None) -> None:
     from charm.paper.counts import DATASETS, STREAMS, check_paper, drawn_sizes, paper_tables, tally
 
     names = (*DATASETS, *STREAMS)

@@ -18,17 +18,17 @@ from tyro.extras import SubcommandApp
 
 from charm.errors import CharmError
 
-# Commands with subcommands.
+# Commands with subcommands: the module that defines them, and a description.
 GROUPS = {
-    "data": "show, count, audit, fetch and generate tasks",
-    "rearc2": "generators and verifiers for ARC-AGI-2 tasks: write, check, build",
-    "car": "the cellular-automata reasoning benchmark",
-    "lm": "a GPT with n-gram memory",
+    "data": ("charm.commands.data", "show, count, audit, fetch and generate tasks"),
+    "rearc2": ("rearc2.workbench.commands", "generators and verifiers for ARC-AGI-2 tasks: write, check, build"),
+    "car": ("charm.commands.car", "the cellular-automata reasoning benchmark"),
+    "lm": ("charm.commands.lm", "a GPT with n-gram memory"),
 }
 
 
 class Commands(SubcommandApp):
-    """Commands that are parsed first and run then, so that mistakes in flags are told from mistakes in commands."""
+    """Commands that are parsed first and run then, so that mistakes in flags differ from mistakes in commands."""
 
     def cli(self, *, prog: str | None = "charm", args: Sequence[str] | None = None, **options: Any) -> Any:
         """Run the command that the arguments name."""
@@ -47,7 +47,7 @@ class Commands(SubcommandApp):
 
 
 def _deferred(func: Callable[..., Any]) -> Callable[..., Any]:
-    """A function with the same flags that returns the call to make."""
+    """Return a function with the same flags that returns the call to make."""
 
     @wraps(func)
     def call(*args: Any, **kwargs: Any) -> Callable[[], Any]:
@@ -73,9 +73,7 @@ def sentence(box: str, prog: str) -> str:
     """Turn one of tyro's error boxes into a sentence."""
     lines = re.sub(r"\x1b\[[\d;]*m", "", box).splitlines()[1:]  # the first is the title
     sections: list[list[str]] = [[]]
-    for line in (
-        line[1:].rstrip("│ ") for line in lines
-    ):  # terminals without UTF-8 have spaces and "-" instead
+    for line in (line[1:].rstrip("│ ") for line in lines):  # terminals without UTF-8 have spaces and "-" instead
         if line.strip(" ─-╯"):
             sections[-1].append(line)
         elif sections[-1]:
@@ -116,7 +114,7 @@ def sentence(box: str, prog: str) -> str:
 
 
 def _similar(sections: Sequence[Sequence[str]], flag: str, prog: str) -> str | None:
-    """The flag of this command that tyro thinks was meant, if it names one."""
+    """Return the flag of this command that tyro thinks was meant, if it names one."""
     for section in sections:
         if not re.search(rf"Perhaps you meant|similar to {re.escape(flag)}:", section[0] if section else ""):
             continue

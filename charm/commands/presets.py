@@ -16,6 +16,7 @@ from tyro.constructors import ConstructorRegistry, StructConstructorSpec, Struct
 
 from charm.commands.parsing import one_sentence
 from charm.commands.shared import flag
+from charm.domains import domain_of_preset
 from charm.errors import CharmError
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ CPU_BATCH = 32  # examples computed at once on a CPU by presets that are meant f
 
 @dataclass(frozen=True)
 class Options(Generic[Config]):
-    """Train a preset; the defaults below are the preset's, and any of them can be changed."""
+    """The defaults below are the preset's, and any of them can be changed."""
 
     config: Annotated[Config, arg(name="")]
     out: Path
@@ -39,6 +40,8 @@ class Options(Generic[Config]):
     """Resume from the newest intact checkpoint in the run folder."""
     restart: bool = False
     """Erase the run in the folder and start over."""
+    gpus: int | Literal["all"] | None = None
+    """Train on this many GPUs of this machine, or on all of them: starts torchrun."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +62,7 @@ _UNUSED: ContextVar[frozenset[tuple[type, str]]] = ContextVar("unused", default=
 
 @READABLE.struct_rule
 def _readable(info: StructTypeInfo) -> StructConstructorSpec | None:
-    """A configuration as tyro reads it, with better help: the library's configurations know nothing of flags."""
+    """Return a configuration as tyro reads it, with better help: the library's configurations know nothing of flags."""
     if not is_dataclass(info.type) or _readable in info.markers:  # marked below, for tyro's own rules
         return None
     spec = ConstructorRegistry.get_struct_spec(replace(info, markers=(*info.markers, _readable)))
@@ -70,7 +73,7 @@ def _readable(info: StructTypeInfo) -> StructConstructorSpec | None:
 
 
 def _is_choice(kind: Any) -> bool:
-    """Whether there is more than one value to choose."""
+    """Return whether there is more than one value to choose."""
     return get_origin(kind) is not Literal or len(get_args(kind)) > 1
 
 
@@ -87,7 +90,7 @@ def _readable_field(field: StructFieldSpec) -> StructFieldSpec:
 
 
 def _value_word(kind: Any) -> str | None:
-    """The word for a value where tyro's own is hard to read."""
+    """Return the word for a value where tyro's own is hard to read."""
     inner = get_args(kind)
     if Path in (kind, *inner):
         return "DIR"
@@ -108,14 +111,17 @@ def parse_preset(
 ) -> Options[Config]:
     """Parse `command name flags`, as in `charm train arc1 --batch 96`; `out` is a run to resume.
 
-    Fields that have no effect beside the values of others are not in the help, and refused unless those change too.
+    Fields that have no effect next to the values of others are not in the help, and refused unless those change too.
     """
     asked = {"-h", "--help"} & {*flags}
     unused = (*getattr(config, "unused", ()), *(idle_fields(config) if asked else ()))
     _UNUSED.set(frozenset((type(holder), last) for holder, last in (_holder(config, one) for one in unused)))
     kind: type[Options[Config]] = Options[type(config)]  # type: ignore[assignment, misc]  # a type that only runs know
     default = Options(config, out or Path("runs") / name, resume=out is not None)
-    found = _parse(kind, f"{command} {name}", flags, default=default)
+    make = domain_of_preset(name).get("presets").get(name)  # none for a run, and for a preset with a memory's name
+    about = cleandoc(getattr(make, "func", make).__doc__ or "") if make else "Train a model of this configuration."
+    description = f"{about}\n\n{Options.__doc__}"
+    found = _parse(kind, f"{command} {name}", flags, default=default, description=description)
     for one, remedy in idle_fields(found.config).items():
         before, now = (getattr(*_holder(some, one)) for some in (config, found.config))
         if now != before and now is not False:  # what has no effect may be switched off
@@ -124,13 +130,13 @@ def parse_preset(
 
 
 def idle_fields(config: Any) -> dict[str, str]:
-    """Return the fields without effect beside the values of others, by dotted name, each with the reason."""
+    """Return the fields without effect next to the values of others, by dotted name, each with the reason."""
     found: dict[str, str] = getattr(config, "idle", {})
     return found
 
 
 def _holder(config: Any, name: str) -> tuple[Any, str]:
-    """The configuration that has a field, given by its dotted name, and the field's own name."""
+    """Return the configuration that has a field, given by its dotted name, and the field's own name."""
     *path, last = name.split(".")
     for part in path:
         config = getattr(config, part)
@@ -162,16 +168,20 @@ def train_preset(
 
     With `out`, the run in that folder is resumed and `config` is its own.
     """
-    from charm.devices import place
+    from charm.devices import place, start_torchrun, unused_gpus
     from charm.runs.folder import clear_run
 
     options = parse_preset(command, name, config, flags, out)
     if options.resume and options.restart:
         raise CharmError("--resume continues a run and --restart erases it; give only one of them")
+    if options.gpus is not None:
+        start_torchrun(options.gpus, [*command.split()[1:], name, *flags])
     with place(options.config.device) as here:
         say = print if here.is_main else lambda text: None
         say(f"{name} -> {options.out} on {here.describe()}")
-        config = fitted(options.config, here, say)
+        if found := unused_gpus(here):
+            say(f"{found} more GPUs are not used; --gpus all trains on all of them")
+        config = fit_to_device(options.config, here, say)
         if options.restart:
             clear_run(options.out, here, say)
         engine = train(config, options.out, here, options.resume, say)
@@ -183,7 +193,7 @@ def train_preset(
         raise engine.interrupt
 
 
-def fitted(config: Config, here: Place, say: Callable[[str], None]) -> Config:
+def fit_to_device(config: Config, here: Place, say: Callable[[str], None]) -> Config:
     """Warn where a preset for a GPU trains on a CPU, and split its batches so that they fit the memory."""
     model = getattr(config, "reasoner", None) or getattr(config, "gpt", None)
     if here.device.type != "cpu" or getattr(model, "compute_dtype", "float32") == "float32":
@@ -191,15 +201,12 @@ def fitted(config: Config, here: Place, say: Callable[[str], None]) -> Config:
     say(
         "warning: this preset is meant for a GPU; on a CPU an update may take minutes (charm train quickstart does not)"
     )
-    batch, parts = getattr(config, "batch", 0), getattr(config, "accumulate", 0)
     data = getattr(config, "data", None)  # a domain may have none
-    splits = "accumulate" not in getattr(config, "unused", ("accumulate",))  # text has batches of its own
-    if parts != 1 or not splits or getattr(data, "canvas", "full") == "fit":
+    splits = "accumulate" not in getattr(config, "unused", ("accumulate",))  # text has its own batches
+    if getattr(config, "accumulate", 0) != 1 or not splits or getattr(data, "canvas", "full") == "fit":
         return config
-    share = batch // here.world
+    share = getattr(config, "batch", 0) // here.world
     split = next((n for n in range(1, share + 1) if share % n == 0 and share // n <= CPU_BATCH), 1)
     if split > 1:
-        say(
-            f"each update is computed in {split} parts of {share // split} examples to save memory (--accumulate)"
-        )
-    return replace(config, accumulate=split)  # type: ignore[call-arg]  # which `parts` shows to be there
+        say(f"each update is computed in {split} parts of {share // split} examples to save memory (--accumulate)")
+    return replace(config, accumulate=split)  # type: ignore[call-arg]  # it has the field

@@ -55,6 +55,7 @@ def reproduce(
         record: also write the scores as a record for the reproduction page, as in benchmarks/results.
     """
     from charm.paper.plans import Reproduction, catalogue
+    from charm.report.measurements import draw_reproduced
 
     refuse_below(1, {"--jobs": jobs})
     if not labels:
@@ -67,7 +68,7 @@ def reproduce(
         print(plan.submit(device, jobs, slurm_settings))
     else:
         failed = [] if show else _run(plan, device, jobs, json)
-        drawn = [*map(str, plan.draw()), *map(str, plan.record(record) if record else ())]
+        drawn = [*map(str, draw_reproduced(plan)), *map(str, plan.record(record) if record else ())]
         output(json, [one.to_json() for one in plan.comparisons()], *plan.shown(), *drawn)
         if failed:
             raise CharmError(f"{len(failed)} runs failed, the first: {failed[0]}")

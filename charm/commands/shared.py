@@ -19,16 +19,14 @@ if TYPE_CHECKING:
 
 
 def hint(default: str) -> str:
-    """The default as help shows it; None and False are left out, since they add nothing to the text."""
+    """Return the default as help shows it; None and False are left out, since they add nothing to the text."""
     shown = {"None": "", "False": "", "True": "", "": "none", "''": "none"}.get(default, default)
     return f"(default: {shown})" if shown else ""
 
 
 def flag(value: str | None = None, default: str | None = None, text: str | None = None) -> object:
-    """Help of a flag: a word for its value, a computed default in words, and a text that commands share."""
-    return arg(
-        metavar=value, help=text, help_behavior_hint=hint if default is None else f"(default: {default})"
-    )
+    """Return the help of a flag: a word for its value, a default in words, and a text that commands share."""
+    return arg(metavar=value, help=text, help_behavior_hint=hint if default is None else f"(default: {default})")
 
 
 _DATA = "folder of downloaded and generated data."
@@ -38,6 +36,7 @@ RunData = Annotated[Path | None, flag("DIR", "as in training", _DATA)]
 Device = Annotated[str, flag(text="cuda, xpu, mps, cpu, or auto for the best available.")]
 Json = Annotated[bool, flag(text="print JSON.")]
 NewRun = Annotated[Path | None, flag("DIR", "runs/PRESET", "the run folder.")]
+Gpus = Annotated[str | None, flag("N|all", "one", "train on this many GPUs of this machine: starts torchrun.")]
 Preset = Annotated[Positional[str], flag("PRESET")]
 Restart = Annotated[bool, flag(text="erase the run in the folder and start over.")]
 Resume = Annotated[bool, flag(text="resume from the newest intact checkpoint in the run folder.")]
@@ -49,7 +48,7 @@ Workers = Annotated[int | None, flag("INT", "one per core", "number of processes
 
 
 def process_count(workers: int | None) -> int:
-    """The number of processes that `--workers` asks for."""
+    """Return the number of processes that `--workers` asks for."""
     from charm.config import refuse_below
 
     refuse_below(1, {"--workers": workers})

@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from tyro.conf import Positional, arg
 
@@ -41,14 +41,14 @@ def solve(
     together: int = 0,
     writer: WriterRecipe = WriterRecipe(),  # noqa: B008
     device: str = "auto",
-    out: Annotated[
-        Path | None, flag("FILE", "TASK.submission.json for one task, submission.json for several")
-    ] = None,
+    out: Annotated[Path | None, flag("FILE", "TASK.submission.json for one task, submission.json for several")] = None,
     choose: int = 0,
     skip: int = 0,
     largest: int = 0,
     score: Switch = False,
     dollars: Annotated[float | None, flag("FLOAT")] = None,
+    format: Literal["submission", "arc-agi-benchmarking"] = "submission",
+    until_end: Switch = False,
     resume: Switch = False,
     replace: Switch = False,
     json: Switch = False,
@@ -69,13 +69,13 @@ def solve(
         tasks: files of one task or many (Kaggle challenges), folders, public sets (arc2/evaluation) or ids (007bbfb7).
         checkpoint: a run folder, a saved model, or the name of one that comes with CHARM.
         mode: memory (a task's rows), composition (the memory's shared weights, too) or full (all).
-        budget: time for everything, such as 90s, 5m or 12h; 10s/task is 10 seconds of a device for each task.
+        budget: time from the first update, such as 90s, 5m or 12h; 10s/task is 10 seconds of a device for each task.
         steps: maximum number of updates.
         views: maximum number of views per task that vote.
         batch: examples in an update.
         seed: seed for the order of examples.
         together: tasks that a writer learns together in one copy of the weights; 0 is all that a device has.
-        writer: how a writer learns the tasks; other models ignore these.
+        writer: how a writer learns the tasks; refused for other models.
         device: cuda, xpu, mps, cpu, or auto for the best available; cuda:1 is that one alone.
         out: file to write the submission to.
         choose: number of tasks to solve, chosen by a hash of their ids; 0 for all.
@@ -83,70 +83,97 @@ def solve(
         largest: only tasks whose grids have sides of at most this many cells; 0 for all.
         score: compare with the test outputs in the end, and write OUT.scores.json; answers never depend on them.
         dollars: price of a device for an hour, for the scores.
+        format: also write OUT/TASK.json for each task, as arc-agi-benchmarking has them.
+        until_end: use the whole time, even if all votes agree.
         resume: continue the submission of an interrupted solve, and skip the tasks that it had finished.
         replace: replace the answers of an earlier solve; they stay until there is a first new answer.
         json: print the submission instead of pictures.
     """
-    began = time.monotonic()  # importing torch takes seconds of the budget, too
+    began = time.monotonic()
     from dataclasses import replace as changed
 
     from charm.paths import model_at
     from charm.runs.checkpoint import newest_checkpoint
     from charm.solving import solver as solving
     from charm.solving.scores import measured
-    from charm.solving.submission import SubmissionInProgress, only_solve
-    from charm.tasks.reading import left_out, unusable
+    from charm.solving.submission import SubmissionInProgress, only_solve, write_sets
+    from charm.tasks.reading import skipped_lines, unusable_tests
 
     if not tasks:
         raise CharmError("name at least one task file")
     # Checked before anything is loaded.
     seconds = BUDGET if budget is None else seconds_of(budget.removesuffix("/task"))
-    options = SolveOptions(seconds, steps, views, batch, mode, seed, together, writer=writer)
+    options = SolveOptions(seconds, steps, views, batch, mode, seed, together, until_end=until_end, writer=writer)
     refuse_below(0, {"choose": choose, "skip": skip, "largest": largest, "dollars": dollars})
     loaded, skipped = solving.load_tasks(tasks)
     loaded = solving.choose(loaded, choose, largest, skip)
     model = model_at(checkpoint)
     newest_checkpoint(model)  # a wrong name must not cost an earlier submission
-    for reason in left_out(skipped):
+    solving.learns_together(model, options)  # nor a wrong option
+    for reason in skipped_lines(skipped):
         say(reason)
     path = out or _submission_name(loaded)
     devices = solving.solve_devices(device, len(loaded))
     options = changed(options, budget=_budget(budget, seconds, len(loaded), devices))
-    empty = unusable(tasks, skipped) if skipped and not (choose or skip or largest) else {}
+    empty = unusable_tests(tasks, skipped) if skipped and not (choose or skip or largest) else {}
     with only_solve(path):
         begun = SubmissionInProgress(path, loaded, model, options, resume, empty, replace)
         left = begun.left
         _tell_resumed(begun, len(loaded))
         found: dict[str, Solution] = {}
+        starting = time.monotonic() - began
         if left:
             devices = devices[: len(left)]
             options = changed(options, budget=_budget(budget, seconds, len(left), devices))
-            each = options.budget * len(devices) / len(left)
-            say(
-                f"{len(left)} task{'s' * (len(left) > 1)} on {', '.join(devices)}: about {round(each, 1):g} s for each"
-            )
-            with _resume_hint(begun, json), bar("preparing", 1.0, counts=False) as line:
-                found = solving.solve(
-                    left,
-                    model,
-                    changed(options, budget=max(options.budget - (time.monotonic() - began), 1e-3)),
-                    devices,
-                    lambda used, text: line.update(min(used, 1.0), text=text),
-                    begun.publish,
-                    begun.finish,
-                )
-            begun.close()
-        if json:
-            print(jsonlib.dumps(begun.submission))
-        else:
-            _draw(found, path)
+            found, waited = _solve_left(begun, model, options, devices, json)
+            starting += waited
+        print(jsonlib.dumps(begun.submission)) if json else _draw(found, path)
+        sets = solving.sets_of(tasks, loaded)
+        for written in write_sets(path, begun.submission, sets):
+            say(f"submission of one set in {written}")
+        took = time.monotonic() - began
         if score:
-            seconds, sets = time.monotonic() - began, solving.sets_of(tasks, loaded)
-            scores = measured(loaded, found, begun.answers, model, options, devices, seconds, dollars, sets)
+            scores = measured(
+                *(loaded, found, begun.answers, model, options, devices, (took, starting), dollars, sets),
+                solving.sources_of(tasks),
+            )
             _write_scores(path.with_suffix(".scores.json"), scores, json)
+        if format == "arc-agi-benchmarking":
+            _write_benchmarking(begun, loaded, model, None if dollars is None else dollars * took * len(devices) / 3600)
         if begun.problems or skipped:
             _tell_problems(begun.problems, found, len(left), len(skipped))
             sys.exit(1)
+
+
+def _solve_left(
+    begun: SubmissionInProgress, model: Path, options: SolveOptions, devices: list[str], json: bool
+) -> tuple[dict[str, Solution], float]:
+    """Solve what is left under a bar; return the answers, and the seconds until the first update."""
+    from charm.solving import solver as solving
+    from charm.solving.solution import Clock
+
+    count, each = len(begun.left), options.budget * len(devices) / len(begun.left)
+    say(f"{count} task{'s' * (count > 1)} on {', '.join(devices)}: about {round(each, 1):g} s for each")
+    clock = Clock(options.budget, waits=True)
+    with _resume_hint(begun, json), bar("preparing", 1.0, counts=False) as line:
+        found = solving.solve(
+            *(begun.left, model, options, devices),
+            lambda used, text: line.update(min(used, 1.0), text=text),
+            begun.publish,
+            begun.finish,
+            clock=clock,
+        )
+    begun.close()
+    return found, clock.waited
+
+
+def _write_benchmarking(begun: SubmissionInProgress, tasks: list[Task], model: Path, dollars: float | None) -> None:
+    """Write the folder of the official benchmark: OUT without .json."""
+    from charm.solving.benchmarking import write_benchmarking
+
+    folder = begun.path.with_suffix("")
+    write_benchmarking(folder, tasks, begun.answers, begun.courses, model.absolute().name, dollars)
+    say(f"attempts for arc-agi-benchmarking in {folder}")
 
 
 def _submission_name(tasks: list[Task]) -> Path:
@@ -175,12 +202,10 @@ def _resume_hint(begun: SubmissionInProgress, json: bool) -> Iterator[None]:
         if begun.found and not json:
             _draw(begun.found, begun.path)
         count, earlier = len(begun.found), "the answers of the earlier solve are still in"
-        told = (
-            f"stopped with an answer to {count} of {len(begun.left)} tasks"
-            if count
-            else "stopped without an answer"
+        stopped = (
+            f"stopped with an answer to {count} of {len(begun.left)} tasks" if count else "stopped without an answer"
         )
-        say(begun.unwritten or f"{told}; {earlier if begun.replaces else '--resume continues'} {begun.path}")
+        say(begun.unwritten or f"{stopped}; {earlier if begun.replaces else '--resume continues'} {begun.path}")
         raise
 
 
@@ -237,9 +262,9 @@ def _draw(found: dict[str, Solution], path: Path) -> None:
         "the demonstrations were not learned; try a longer budget": [one.unlearned for one in found.values()],
         "the views disagree": [one.disagreement for one in found.values()],
     }
-    for doubt, told in doubts.items() if len(found) > 1 else ():
-        if any(told):
-            show(f"{sum(map(bool, told))} of {len(found)} tasks: {doubt}")
+    for doubt, found_in in doubts.items() if len(found) > 1 else ():
+        if any(found_in):
+            show(f"{sum(map(bool, found_in))} of {len(found)} tasks: {doubt}")
     show(f"submission in {path}")
 
 

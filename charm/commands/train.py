@@ -6,13 +6,15 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from charm.commands.presets import train_preset
-from charm.commands.shared import NewRun, Preset, Restart, Resume
+from charm.commands.shared import Gpus, NewRun, Preset, Restart, Resume
 from charm.config import read_run_config
 from charm.domains import domain_of, domain_of_preset
 from charm.errors import CharmError
 
 
-def train(preset: Preset, *, out: NewRun = None, resume: Resume = False, restart: Restart = False) -> None:
+def train(
+    preset: Preset, *, out: NewRun = None, resume: Resume = False, restart: Restart = False, gpus: Gpus = None
+) -> None:
     """Train a preset; any field of its configuration can be given, as in --optimizer.lr 2e-4.
 
     ARC's tasks: arc1, arc2, arc1-train, urm-arc1, trm-arc1, hrm-arc1 (also -arc2), varc-arc1, loopvit-arc1,
@@ -31,7 +33,7 @@ def train(preset: Preset, *, out: NewRun = None, resume: Resume = False, restart
 
 
 def run_resume(run: Path, flags: Sequence[str]) -> None:
-    """`charm train --resume RUN ...`: the run's own configuration decides the defaults of the flags."""
+    """Run `charm train --resume RUN ...`: the run's own configuration decides the defaults of the flags."""
     if not run.is_dir():
         raise CharmError(f"{run}: no such run folder; name the folder of the run to resume")
     domain = domain_of(run)
@@ -40,6 +42,6 @@ def run_resume(run: Path, flags: Sequence[str]) -> None:
 
 
 def run_train(name: str, flags: Sequence[str]) -> None:
-    """`charm train NAME ...`: the preset decides the defaults of all the flags that follow it."""
+    """Run `charm train NAME ...`: the preset decides the defaults of all the flags that follow it."""
     domain = domain_of_preset(name)
     train_preset("charm train", name, domain.configuration(name), flags, domain.get("train"))

@@ -25,6 +25,8 @@ def view(
 
     Starts a small web server on this machine's loopback address, which other machines cannot reach. Ctrl-C stops it.
 
+    Without RUN, all runs in the folder runs/ are opened, if there are any.
+
     Example: charm view
 
     Example: charm view runs/quickstart --tasks my_tasks/ --port 0
@@ -41,12 +43,12 @@ def view(
     import sys
     import webbrowser
 
-    from charm.web.api import open_library
+    from charm.web.api import open_library, runs_in
     from charm.web.server import Viewer
 
-    viewer = Viewer(
-        open_library(runs, checkpoint, tasks, data, lambda text: say(f"charm: {text}")), port, device
-    )
+    found = () if runs else runs_in(Path("runs"))
+    library = open_library(runs, checkpoint, tasks, data, lambda text: say(f"charm: {text}"), found)
+    viewer = Viewer(library, port, device)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))  # stop cleanly, as with Ctrl-C
     print(f"{viewer.url} (press Ctrl-C to stop)", flush=True)
     if not no_open:

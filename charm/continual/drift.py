@@ -14,12 +14,12 @@ Snapshot = dict[str, Tensor]
 
 
 def snapshot(model: CharmModel) -> Snapshot:
-    """Copies of all weights, rows and buffers, including those that are never saved."""
+    """Copy all weights, rows and buffers, including those that are never saved."""
     return {name: tensor.detach().clone() for name, tensor in _everything(model).items()}
 
 
 def changed_values(model: CharmModel, before: Snapshot, own: Mapping[str, Tensor]) -> dict[str, int]:
-    """How many values of each tensor differ in any bit from the snapshot, not counting rows in `own`."""
+    """Count the values of each tensor that differ in any bit from the snapshot, not counting rows in `own`."""
     counts = {}
     for name, tensor in _everything(model).items():
         if tensor.shape != before[name].shape:
@@ -34,7 +34,7 @@ def changed_values(model: CharmModel, before: Snapshot, own: Mapping[str, Tensor
 
 @torch.no_grad()
 def distance(before: Mapping[str, Tensor], after: Mapping[str, Tensor]) -> float:
-    """The Euclidean distance between two sets of tensors."""
+    """Return the Euclidean distance between two sets of tensors."""
     squares = [(after[name].double() - tensor.double()).square().sum() for name, tensor in before.items()]
     return float(torch.stack(squares).sum().sqrt()) if squares else 0.0
 
@@ -44,6 +44,6 @@ def _everything(model: CharmModel) -> dict[str, Tensor]:
 
 
 def _bits(tensor: Tensor) -> Tensor:
-    """The bits as integers, so that 0.0 differs from -0.0 and a NaN equals itself."""
+    """Return the bits as integers, so that 0.0 differs from -0.0 and a NaN equals itself."""
     sizes = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
     return tensor.detach().contiguous().view(sizes[tensor.element_size()])

@@ -1,7 +1,7 @@
 """Measures of continual learning as the field defines them: pure functions of the matrix R.
 
 R[i, j] is the accuracy on task j after stage i; row 0 is the model before the stream. `learned[j]` is the stage that
-learned task j: 1, 2, ... for a stream, 0 for the base's own tasks. NaN is what nobody has measured. Tasks without
+learned task j: 1, 2, ... for a stream, 0 for the base's own tasks. NaN is what was not measured. Tasks without
 answers, whose column is all NaN, do not count. A measure that lacks a number it needs is None.
 """
 
@@ -17,30 +17,30 @@ Stages = npt.NDArray[np.int64]
 
 
 def acc(r: Matrix, learned: Stages) -> float | None:
-    """ACC: the mean accuracy over all tasks at the end."""
+    """Return ACC: the mean accuracy over all tasks at the end."""
     return _mean(r[-1])
 
 
 def average_incremental_accuracy(r: Matrix, learned: Stages) -> float | None:
-    """The accuracy on the tasks so far, averaged over the stages after which all of these were evaluated."""
+    """Average the accuracy on the tasks so far over the stages after which all of these were evaluated."""
     rows = [row[learned <= stage] for stage, row in enumerate(r) if stage >= 1]
     return _mean(np.array([row.mean() for row in rows if len(row) and not np.isnan(row).any()]))
 
 
 def backward_transfer(r: Matrix, learned: Stages) -> float | None:
-    """BWT (Lopez-Paz and Ranzato 2017): accuracy at the end minus right after learning, over all tasks but the last."""
+    """Return BWT (Lopez-Paz and Ranzato 2017): accuracy at the end minus right after learning, but for the last."""
     earlier = np.flatnonzero(learned < len(r) - 1)
     return _mean(r[-1, earlier] - r[learned[earlier], earlier])
 
 
 def forward_transfer(r: Matrix, learned: Stages) -> float | None:
-    """FWT (same paper): accuracy right before learning minus that of the model before the stream, but for the first."""
+    """Return FWT (same paper): accuracy right before learning minus that before the stream, but for the first task."""
     later = np.flatnonzero(learned >= 2)
     return _mean(r[learned[later] - 1, later] - r[0, later])
 
 
 def forgetting(r: Matrix, learned: Stages) -> float | None:
-    """Chaudhry et al. 2018: the best accuracy at any earlier stage minus the one at the end, but for the last task."""
+    """Return the best earlier accuracy minus the one at the end, but for the last task (Chaudhry et al. 2018)."""
     earlier = np.flatnonzero(learned < len(r) - 1)
     past = r[min(1, int(learned.min(initial=1))) : -1, earlier]
     if not past.size or np.isnan(r[learned[earlier], earlier]).any():
@@ -49,7 +49,7 @@ def forgetting(r: Matrix, learned: Stages) -> float | None:
 
 
 def worst_case_accuracy(r: Matrix, learned: Stages) -> float | None:
-    """WC-ACC (De Lange et al. 2023): each task at its worst after it was learned, the last one at the end."""
+    """Return WC-ACC (De Lange et al. 2023): each task at its worst after it was learned, the last one at the end."""
     last = len(r) - 1
     worst = np.empty(len(learned))
     for j, stage in enumerate(learned):
@@ -69,7 +69,7 @@ MEASURES: dict[str, Callable[[Matrix, Stages], float | None]] = {
 
 
 def measures(r: Matrix, learned: Stages) -> dict[str, float | None]:
-    """All measures of a finished stream, by name."""
+    """Return all measures of a finished stream, by name."""
     scored = ~np.isnan(r).all(axis=0)
     r, learned = r[:, scored], learned[scored]
     return {name: measure(r, learned) if scored.any() else None for name, measure in MEASURES.items()}

@@ -19,8 +19,6 @@ from charm.tasks import keyed
 from charm.tasks.dataset import Dataset
 from charm.training.adaptation import Anchor, Recipe, Scope, shared_parameters
 
-L2SP_STRENGTH = 0.1
-EWC_STRENGTH = 0.01
 FISHER_BATCHES = 64
 
 
@@ -40,8 +38,10 @@ class Method:
 
     scopes: tuple[Scope, ...] = ("composition", "full")
     """What it may update in addition to the tasks' own rows; the first is the default."""
-    anchor: Callable[[Base, Scope, Recipe, float | None], Anchor] | None = None
-    """What pulls shared weights back to the base, made before the first stage: (base, scope, recipe, strength)."""
+    strength: float = 0.0
+    """Of the pull that holds shared weights back at the base, if nothing else is asked for; 0 for none."""
+    by_importance: bool = False
+    """Whether a weight is pulled by its importance to pretraining; otherwise all are pulled alike."""
     form: Literal["free", "low rank", "units"] = "free"
     """How shared weights are updated."""
     rehearses: bool = False
@@ -54,19 +54,15 @@ class Method:
     """All tasks are learned together, for as many updates as one after the other."""
 
 
-def l2sp(base: Base, scope: Scope, recipe: Recipe, strength: float | None = None) -> Anchor:
-    """Every shared weight is pulled to the base with equal strength."""
-    strength = L2SP_STRENGTH if strength is None else strength
-    return Anchor(list(shared_parameters(base.model, scope).values()), strength)
-
-
-def ewc(base: Base, scope: Scope, recipe: Recipe, strength: float | None = None) -> Anchor:
-    """Shared weights are pulled to the base by their importance to pretraining batches."""
-    strength = EWC_STRENGTH if strength is None else strength
+def make_anchor(method: Method, base: Base, scope: Scope, recipe: Recipe, strength: float | None = None) -> Anchor:
+    """Make what pulls shared weights back to the base, before the first stage."""
     parameters = list(shared_parameters(base.model, scope).values())
+    strength = method.strength if strength is None else strength
+    if not method.by_importance:
+        return Anchor(parameters, strength)
     size = BatchSize(recipe.batch, recipe.tokens, halt_weight=base.config.halt_weight)
     network = base.model.reasoner
-    examples: Examples = network.examples(base.model, base.pretraining(), size, base.config.seed, base.place)
+    examples: Examples = network.examples(base.pretraining(), size, base.config.seed, base.place)
     base.model.requires_grad_(False)
     for parameter in parameters:
         parameter.requires_grad_(True)
@@ -79,10 +75,8 @@ def ewc(base: Base, scope: Scope, recipe: Recipe, strength: float | None = None)
     return Anchor(parameters, strength, diagonal_fisher(parameters, backward, FISHER_BATCHES))
 
 
-def diagonal_fisher(
-    parameters: list[nn.Parameter], backward: Callable[[int], None], batches: int
-) -> list[Tensor]:
-    """The mean over batches of the squared gradient of a batch's mean loss; `backward` leaves that of one batch."""
+def diagonal_fisher(parameters: list[nn.Parameter], backward: Callable[[int], None], batches: int) -> list[Tensor]:
+    """Average the squared gradient of a batch's mean loss over batches; `backward` leaves that of one batch."""
     sums = [torch.zeros_like(parameter) for parameter in parameters]
     for number in range(batches):
         backward(number)
@@ -98,8 +92,8 @@ METHODS = {
     "oracle": Method(scopes=("full",), restores=True),
     "joint": Method(scopes=("full",), joint=True),
     "naive": Method(),
-    "l2sp": Method(anchor=l2sp),
-    "ewc": Method(anchor=ewc),
+    "l2sp": Method(strength=0.1),
+    "ewc": Method(strength=0.01, by_importance=True),
     "rehearsal": Method(rehearses=True),
     "replay": Method(replays=True),
     "lora": Method(scopes=("matrices",), form="low rank"),
@@ -108,7 +102,7 @@ METHODS = {
 
 
 def reservoir(stages: int, size: int, seed: int) -> list[int]:
-    """Which of the first `stages` tasks are in a buffer of this size: each with equal probability (Vitter 1985)."""
+    """Choose which of the first `stages` tasks are in a buffer of this size, all equally likely (Vitter 1985)."""
     kept: list[int] = []
     drawn = keyed.uniform(keyed.key_of("reservoir", seed), np.arange(stages))
     for number in range(stages):
@@ -121,7 +115,7 @@ def reservoir(stages: int, size: int, seed: int) -> list[int]:
 
 
 def method_named(name: str, scope: Scope | None = None) -> tuple[Method, Scope]:
-    """A method and its scope; by default the method's first one."""
+    """Return a method and its scope; by default the method's first one."""
     if name not in METHODS:
         raise CharmError(f"there is no method {name!r}; the names are {', '.join(METHODS)}")
     method = METHODS[name]

@@ -7,9 +7,9 @@ OUT/ config.json                 the settings
      stages/NNNN.json            a finished stage: immediate accuracy, loss, parameters moved, drift
      rechecks/NNNN.json          the whole stream and the base's own puzzles, after so many stages
      rows/NNNN.safetensors       the rows that a stage learned
-     checkpoints/step_N/         what going on needs besides the rows: shared weights that moved, the stage in progress
+     checkpoints/step_N/         what resuming needs besides the rows: shared weights that moved, the stage in progress
      model/                      the model in the end, where the method keeps one
-     R.npz, R.json               accuracy on every task after every stage that was asked, for all measures
+     R.json                      accuracy on every task after every stage that was asked, for all measures
      result.json                 the summary
 """
 
@@ -29,10 +29,10 @@ import torch
 from safetensors.torch import save
 from torch import Tensor
 
-from charm.config import at_least, checked, to_json
+from charm.config import at_least, to_json
 from charm.continual.drift import changed_values, distance, snapshot
-from charm.continual.methods import FISHER_BATCHES, METHODS, Base, method_named, reservoir
-from charm.continual.results import summarize, write_matrices
+from charm.continual.methods import FISHER_BATCHES, METHODS, Base, make_anchor, method_named, reservoir
+from charm.continual.records import check_records, record_file, remove_later, summarize, write_matrices
 from charm.continual.streams import load_stream
 from charm.devices import Place
 from charm.errors import CharmError, charm_errors
@@ -40,7 +40,7 @@ from charm.evaluation.predict import Request, predict
 from charm.evaluation.protocols import Ballot
 from charm.evaluation.ranking import rank
 from charm.evaluation.scoring import AnswerKey, Scores, score
-from charm.files import check_files, fingerprint, locked, read_sealed, write_atomically, write_sealed
+from charm.files import fingerprint, locked, read_sealed, write_atomically, write_sealed
 from charm.models.model import TRAINING, CharmModel
 from charm.runs.checkpoint import newest_checkpoint, read_tensors, steps_of, storable, write_tensors
 from charm.runs.config import EngineConfig
@@ -49,7 +49,7 @@ from charm.runs.metrics import has_evaluation
 from charm.runs.settings import solving_config
 from charm.tasks import dataset, keyed
 from charm.tasks.dataset import DataConfig, Dataset, TaskSet, task_data
-from charm.tasks.reading import left_out
+from charm.tasks.reading import skipped_lines
 from charm.training import adaptation as loop
 from charm.training.adaptation import Adaptation, Recipe, Scope
 from charm.training.engine import Exam, Job, LogEntry, train
@@ -105,23 +105,26 @@ class StreamOptions(EngineConfig):
             raise CharmError(f"tasks and views must be >= 0 (0 for all), got {self.tasks} and {self.views}")
         if self.recipe.steps < 1:
             raise CharmError("a stage needs at least 1 update")
-        method_named(self.method, self.scope)
+        method, _ = method_named(self.method, self.scope)
+        if self.strength is not None and not method.strength:
+            raise CharmError(f"strength is for l2sp and ewc; the method {self.method} does not use it")
+        for name, user in (("buffer", "replay"), ("rank", "lora"), ("units", "sparse")):
+            if self.method != user and getattr(self, name) != getattr(StreamOptions, name):
+                raise CharmError(f"{name} is for {user}; the method {self.method} does not use it")
 
     def saves_at(self, step: int) -> bool:
-        """After every stage."""
+        """Return whether a stage ends here."""
         return step % self.recipe.steps == 0
 
     def evaluates_at(self, step: int) -> bool:
-        """At the start, every `recheck_every` stages and at the end; the oracle keeps no model to check again."""
+        """Evaluate at the start, every `recheck_every` stages and at the end; the oracle keeps no model to ask."""
         if METHODS[self.method].restores:
             return step == 0
         return step % (self.recheck_every * self.recipe.steps) == 0 or step == self.steps
 
 
-def score_votes(
-    model: CharmModel, data: Dataset, answers: AnswerKey, views: int, place: Place, batch: int
-) -> Scores:
-    """The model's votes on all questions of the data, ranked and scored; nothing is kept on disk."""
+def score_votes(model: CharmModel, data: Dataset, answers: AnswerKey, views: int, place: Place, batch: int) -> Scores:
+    """Let the model vote on all questions of the data, rank and score; nothing is kept on disk."""
     reasoner = model.config.reasoner
     votes = predict(Request(model, data, reasoner.voting_steps, views, batch), place)
     order = "likelihood" if reasoner.judges else "votes"
@@ -131,14 +134,12 @@ def score_votes(
 def run_stream(
     run: Path, out: Path, options: StreamOptions, place: Place, say: Callable[[str], None] = print
 ) -> dict[str, Any]:
-    """Learn a stream from a trained base and return the summary; started again, it goes on where it stopped.
+    """Learn a stream from a trained base and return the summary; started again, it resumes.
 
     SIGTERM and SIGINT ask for a checkpoint, in the middle of a stage as well; then KeyboardInterrupt is raised.
     """
     if place.world > 1:
-        raise CharmError(
-            "a stream is learned by one process; run several methods or seeds side by side instead"
-        )
+        raise CharmError("a stream is learned by one process; run several methods or seeds side by side instead")
     base = StreamBase(run, options, place)
     updates = len(base.stream.ids) * options.recipe.steps
     config = replace(
@@ -170,17 +171,13 @@ class StreamBase:
         self.checkpoint = newest_checkpoint(run)
         self.model = CharmModel.from_pretrained(self.checkpoint, place.device)
         if self.checkpoint == run and self.model.trained_by is None:
-            raise CharmError(
-                f"{run} has no {TRAINING}: what its tasks are is not known, so none can be asked"
-            )
+            raise CharmError(f"{run} has no {TRAINING}: what its tasks are is not known, so none can be asked")
         config = solving_config(run, self.checkpoint, self.model.trained_by)
         self.config = replace(config, data=replace(config.data, data=options.data or config.data.data))
         for name in ("batch", "tokens", "halt_weight"):
             value, default = getattr(options.recipe, name), getattr(Recipe, name)
             if name in config.reasoner.unused and value != default:
-                raise CharmError(
-                    f"a {config.reasoner.kind} does not use {name}: it must stay {default}, got {value}"
-                )
+                raise CharmError(f"a {config.reasoner.kind} does not use {name}: it must stay {default}, got {value}")
         self.stream = load_stream(
             options.stream, options.recipe.seed, self.model.instances, options.tasks, self.config.data.data
         )
@@ -220,8 +217,8 @@ class StreamJob(Job):
         self.shared = loop.shared_parameters(self.model, self.scope)
         self.base = {name: parameter.detach().clone() for name, parameter in self.shared.items()}
         before = Base(self.model, self.config, lambda: self._load(self.config.data), place)
-        make = self.method.anchor
-        self.anchor = make(before, self.scope, options.recipe, options.strength) if make else None
+        made = (self.method, before, self.scope, options.recipe, options.strength)
+        self.anchor = make_anchor(*made) if self.method.strength else None
         self.rehearsal = before.pretraining() if self.method.rehearses else None
         self.background: Usage | None = None  # which units pretraining uses
         if self.method.form == "units":
@@ -237,27 +234,19 @@ class StreamJob(Job):
         found = read_sealed(out / "data.json")
         if found != json.loads(json.dumps(self.manifest)):
             raise CharmError(f"{out} holds a stream of another base or other tasks; use another folder")
-        if not steps_of(out) and _json(out / "stages", 2).is_file():
+        if not steps_of(out) and record_file(out, "stages", 2).is_file():
             raise CharmError(f"{out} has stages but no checkpoint; restore it, or use another folder")
 
     def begin(self, out: Path, step: int) -> None:
         self.stream.save(out / "stream.json")  # again each time: a damaged one would change the tasks
-        for line in left_out(self.stream.skipped):
+        for line in skipped_lines(self.stream.skipped):
             self.say(line)
-        stage = _json(self.out / "rechecks", step // self.options.recipe.steps)
+        stage = record_file(self.out, "rechecks", step // self.options.recipe.steps)
         if has_evaluation(out, step) and not stage.is_file():  # the model of this step is there: ask it again
             self.evaluate(Exam(out, self.options.method, step, self.say, lambda: False))
 
     def forget(self, out: Path, step: int) -> bool:
-        later = [
-            path
-            for kind in ("stages", "rechecks", "rows")
-            for path in (out / kind).glob("*.*")
-            if path.stem.isdecimal() and int(path.stem) > step // self.options.recipe.steps
-        ]
-        for path in later:
-            path.unlink()
-        return bool(later)
+        return remove_later(out, step // self.options.recipe.steps)
 
     def update(self, step: int) -> dict[str, Tensor]:
         stage, inside = divmod(step, self.options.recipe.steps)
@@ -273,7 +262,7 @@ class StreamJob(Job):
         return metrics
 
     def _ask_next(self, step: int) -> float | None:
-        """pass@2 on the next task, for forward transfer, unless a recheck or a frozen model already gives it."""
+        """Return pass@2 on the next task, for forward transfer, unless a recheck or a frozen model already gives it."""
         stage = step // self.options.recipe.steps
         if self.method.joint or self.method.restores or not self.shared or self.options.evaluates_at(step):
             return None
@@ -288,7 +277,7 @@ class StreamJob(Job):
         return LogEntry({name: means[name] for name in ("loss", "token_loss") if name in means}, text)
 
     def _adaptation(self, stage: int) -> Adaptation:
-        """Seeded by the task and not by its place in the stream, so that equal starts give equal ends."""
+        """Begin a stage, seeded by the task and not by its place in the stream: equal starts give equal ends."""
         seed = 0
         if not self.method.joint:
             task = self.stream.tasks[stage]
@@ -304,7 +293,7 @@ class StreamJob(Job):
         )
 
     def _form(self, seed: int) -> Form:
-        """How shared weights may move in a stage that begins now."""
+        """Return how shared weights may move in a stage that begins now."""
         if self.method.form == "low rank":
             return LowRank(self.shared, self.options.rank, seed)
         if self.background is not None:
@@ -315,7 +304,7 @@ class StreamJob(Job):
         return unit_usage(self.model, data, self.options.recipe.batch, batches, seed)
 
     def kept_bytes(self) -> int:
-        """What the method keeps besides the model: copies of the base, importances, counts, examples."""
+        """Count what the method keeps besides the model: copies of the base, importances, counts, examples."""
         tensors = [] if self.anchor is None else [*self.anchor.base, *(self.anchor.importance or [])]
         tensors += list(self.background.counts.values()) if self.background else []
         if self.rehearsal is not None:
@@ -324,7 +313,7 @@ class StreamJob(Job):
         return sum(tensor.numel() * tensor.element_size() for tensor in tensors)
 
     def _learned(self, stage: int) -> tuple[str, ...]:
-        """The tasks whose rows move in this stage (from 0)."""
+        """Return the tasks whose rows move in this stage (from 0)."""
         return self.stream.ids if self.method.joint else self.stream.ids[stage : stage + 1]
 
     def _finish_stage(self, number: int, adaptation: Adaptation) -> None:
@@ -336,11 +325,10 @@ class StreamJob(Job):
         if not math.isfinite(loss):
             raise CharmError(f"{when}: the loss is {loss}; earlier stages are unharmed")
         private, _ = loop.updated_parameters(self.model, self.scope, task.id)
-        shared, kept = adaptation.form.count(), self.kept_bytes()
-        scores = None
+        shared, kept, scores = adaptation.form.count(), self.kept_bytes(), {}
         if not self.method.joint:
             self.close()
-            scores = self._score(self.data, dataset.answers_of([task]), self.options.evaluate_views)
+            scores = self._score(self.data, dataset.answers_of([task]), self.options.evaluate_views).metrics
         record: dict[str, Any] = {
             "stage": number,
             "task": task.id,
@@ -353,12 +341,10 @@ class StreamJob(Job):
             "views": len(self.model.instances.rows(task.id)),
             "changed_values": self._changed(self._learned(number - 1), when),
             "distance": distance(self.base, self.shared),
+            **({} if self.method.joint else {name: scores.get(name) for name in ("pass@1", "pass@2")}),
+            **({} if self.asked is None else {"pass@2 before": self.asked}),
+            "files": self._save_rows(number),
         }
-        if scores is not None:
-            record |= {"pass@1": scores.metrics.get("pass@1"), "pass@2": scores.metrics.get("pass@2")}
-        if self.asked is not None:
-            record["pass@2 before"] = self.asked
-        record["files"] = self._save_rows(number)
         if self.method.restores:  # the oracle: every shared weight as it was before the stream
             with torch.no_grad():
                 for name, parameter in self.shared.items():
@@ -366,12 +352,12 @@ class StreamJob(Job):
         self.before = snapshot(self.model)
         record["learning_seconds"] = round(learning, 3)
         record["seconds"] = round(time.monotonic() - self.began, 3)
-        write_sealed(_json(self.out / "stages", number), record)
-        answered = "" if record.get("pass@2") is None else f", pass@2 {record['pass@2']:.0%}"
-        self.say(f"stage {number}, {task.id}: loss {loss:.3f}{answered}")
+        write_sealed(record_file(self.out, "stages", number), record)
+        answered = f", pass@2 {scores['pass@2']:.0%}" if "pass@2" in scores else ""
+        self.say(f"{when}: loss {loss:.3f}{answered}")
 
     def _changed(self, learned: tuple[str, ...], when: str) -> int:
-        """How many shared values differ from what the last stage left; if anything else does, that is an error."""
+        """Count the shared values that differ from what the last stage left; it is an error if anything else does."""
         drifted = changed_values(self.model, self.before, loop.private_rows(self.model, learned))
         for name, count in drifted.items():
             if name not in self.shared:
@@ -379,7 +365,7 @@ class StreamJob(Job):
         return sum(drifted.values())
 
     def evaluate(self, exam: Exam) -> LogEntry | None:
-        """The whole stream, tasks not learned yet included, and the base's own puzzles."""
+        """Score the whole stream, tasks not learned yet included, and the base's own puzzles."""
         stage = exam.step // self.options.recipe.steps
         exam.report(f"recheck after {stage} stages")
         stream = self._score(self.stream_data, self.stream_answers, self.options.evaluate_views)
@@ -397,7 +383,7 @@ class StreamJob(Job):
             "solved_of_learned": [task_id for task_id in solved if task_id in learned],
             "accuracy": {"stream": stream.accuracy(), "base": base.accuracy()},
         }
-        write_sealed(_json(self.out / "rechecks", stage), record)
+        write_sealed(record_file(self.out, "rechecks", stage), record)
         shares = {"stream": stream.metrics.get("pass@2"), "base": base.metrics.get("pass@2")}
         scores = {f"{of} pass@2": value for of, value in shares.items() if value is not None}
         words = ["-" if value is None else f"{value:.2%}" for value in shares.values()]
@@ -411,14 +397,12 @@ class StreamJob(Job):
         return self._assemble(dataset.load_task_set(config), config)
 
     def _assemble(self, tasks: TaskSet, config: DataConfig) -> Dataset:
-        """Data whose rows the model has already; views that have no row of their own are added before the stream."""
+        """Assemble data whose rows the model has already; views without a row are added before the stream."""
         instances = self.model.instances.copy()
         data = dataset.assemble(tasks, config, instances)
         if len(instances) != len(self.model.instances):
             if self._has_instance_rows():
-                raise CharmError(
-                    f"{self.out}: the data of the base run has changed: it has views without a row"
-                )
+                raise CharmError(f"{self.out}: the data of the base run has changed: it has views without a row")
             self.model.grow(instances)
         return data
 
@@ -426,7 +410,7 @@ class StreamJob(Job):
         return "memory.residual.rows.weight" in loop.private_tables(self.model)
 
     def _rows(self, stage: int) -> dict[str, Tensor]:
-        """The rows that this stage (from 0) moves."""
+        """Return the rows that this stage (from 0) moves."""
         own = loop.private_rows(self.model, self._learned(stage))
         return {name: table.weight[own[name]] for name, table in loop.private_tables(self.model).items()}
 
@@ -434,7 +418,7 @@ class StreamJob(Job):
         """Write the rows that a stage learned, which no later stage changes; returns the file's fingerprint."""
         if self.method.restores or self.method.joint:
             return {}
-        path = _tensors(self.out / "rows", number)
+        path = record_file(self.out, "rows", number)
         write_atomically(path, save(storable(self._rows(number - 1))))
         return {f"rows/{path.name}": fingerprint(path)}
 
@@ -456,11 +440,12 @@ class StreamJob(Job):
     @torch.no_grad()
     def restore(self, folder: Path, step: int) -> None:
         stage, inside = divmod(step, self.options.recipe.steps)
-        self._check_records(stage)
+        rechecked = (n for n in range(stage) if self.options.evaluates_at(n * self.options.recipe.steps))
+        check_records(self.out, stage, rechecked)
         tensors = read_tensors(folder / "stream.safetensors")
         if not (self.method.joint or self.method.restores):
             for number in range(1, stage + 1):
-                self._put_rows(self._learned(number - 1), read_tensors(_tensors(self.out / "rows", number)))
+                self._put_rows(self._learned(number - 1), read_tensors(record_file(self.out, "rows", number)))
         for name, parameter in self.shared.items():
             if name in tensors:
                 parameter.copy_(tensors[name])
@@ -474,23 +459,6 @@ class StreamJob(Job):
             self.began = time.monotonic() - float(tensors["seconds"])
             self.asked = float(tensors["asked"]) if "asked" in tensors else None
         self.made = step
-
-    def _check_records(self, stages: int) -> None:
-        """Refuse to resume without the records of earlier stages: the models of those stages are gone."""
-        due = [n for n in range(stages) if self.options.evaluates_at(n * self.options.recipe.steps)]
-        missing = [path for n in due if not (path := _json(self.out / "rechecks", n)).is_file()]
-        for number in range(1, stages + 1):
-            path = _json(self.out / "stages", number)
-            if path.is_file():
-                listed = checked(dict[str, Any], read_sealed(path).get("files", {}), f"{path}.files")
-                check_files(self.out, listed, listed)
-            else:
-                missing.append(path)
-        if missing:
-            raise CharmError(
-                f"{missing[0]} is missing and cannot be made again, since the model has learned more tasks since; "
-                f"restore the file or start the stream again in another folder"
-            )
 
     def _put_rows(self, puzzles: tuple[str, ...], tensors: dict[str, Tensor]) -> None:
         own = loop.private_rows(self.model, puzzles)
@@ -512,7 +480,7 @@ class StreamJob(Job):
 
 
 def _base_questions(config: DataConfig, count: int, evaluated: bool) -> DataConfig:
-    """A fixed choice of the puzzles that the base was evaluated on.
+    """Make a fixed choice of the puzzles that the base was evaluated on.
 
     If there are none, it is one of those that the base was trained on, unless they must be `evaluated`: the views of a
     puzzle depend on whether its test outputs may be seen, and so do instance rows.
@@ -526,11 +494,3 @@ def _base_questions(config: DataConfig, count: int, evaluated: bool) -> DataConf
     order = np.random.Generator(np.random.Philox(keyed.key_of("base puzzles"))).permutation(len(ids))
     chosen = tuple(ids[number] for number in order[:count].tolist())
     return replace(asked, tasks=chosen)
-
-
-def _json(folder: Path, number: int) -> Path:
-    return folder / f"{number:04d}.json"
-
-
-def _tensors(folder: Path, number: int) -> Path:
-    return folder / f"{number:04d}.safetensors"

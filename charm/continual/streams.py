@@ -36,7 +36,7 @@ class TaskStream:
         return tuple(task.id for task in self.tasks)
 
     def text(self) -> str:
-        """One JSON file {id: task} that any source can be: its order is the stream's."""
+        """Return the JSON file {id: task}, which can be a source: its order is the stream's."""
         return json.dumps({task.id: task_to_json(task) for task in self.tasks})
 
     def save(self, path: Path) -> None:
@@ -46,7 +46,7 @@ class TaskStream:
 def load_stream(
     name: str, seed: int = 0, known: Container[str] = (), limit: int = 0, data: Path | None = None
 ) -> TaskStream:
-    """The stream of that name, or the tasks of a source, a file or a folder, in the order that `seed` decides.
+    """Load the stream of that name, or the tasks of a source, a file or a folder, in the order that `seed` decides.
 
     Tasks whose id is `known` to the base are skipped. `limit` keeps only the first tasks; 0 keeps all.
     """

@@ -49,7 +49,7 @@ Series = Mapping[str, Sequence[Point]]  # label -> its points
 
 
 def common_points(curves: Sequence[Mapping[int, float]]) -> list[Point]:
-    """The points of curves, one for each seed, at every x that all of them have."""
+    """Return the points of curves, one for each seed, at every x that all of them have."""
     return [Point(x, tuple(one[x] for one in curves)) for x in sorted(set.intersection(*map(set, curves)))]
 
 
@@ -57,7 +57,7 @@ def common_points(curves: Sequence[Mapping[int, float]]) -> list[Point]:
 
 
 def overall(benchmarks: Mapping[str, Series], published: Mapping[str, Series]) -> Figure:
-    """Bars of pass@1 and pass@2, one panel for each benchmark.
+    """Draw bars of pass@1 and pass@2, one panel for each benchmark.
 
     `published` systems are hatched and come before ours. The x of a point is k.
     """
@@ -91,14 +91,12 @@ def overall(benchmarks: Mapping[str, Series], published: Mapping[str, Series]) -
     kinds = [Patch(color=color, label=f"pass@{k}") for k, (color, _) in enumerate(BARS, start=1)]
     if any(title in published for title in benchmarks):
         kinds.append(Patch(facecolor=GREY, edgecolor="white", hatch="//", label="published"))
-    everything = {
-        f"{title} {label}": points for title, ours in benchmarks.items() for label, points in ours.items()
-    }
+    everything = {f"{title} {label}": points for title, ours in benchmarks.items() for label, points in ours.items()}
     return _with_legend(figure, everything, handles=kinds)
 
 
 def pareto(series: Series) -> Figure:
-    """Accuracy against parameters of the task memory. A line joins the designs on the Pareto frontier."""
+    """Draw accuracy against parameters of the task memory. A line joins the designs on the Pareto frontier."""
     figure, (axes,) = _new(1)
     _points(axes, series, joined=False)
     front = frontier([point for points in series.values() for point in points])
@@ -108,7 +106,7 @@ def pareto(series: Series) -> Figure:
 
 
 def car_emergence(seen: Series, unseen: Series) -> Figure:
-    """Accuracy during training on seen and on unseen combinations of rule and horizon."""
+    """Draw accuracy during training on seen and on unseen combinations of rule and horizon."""
     figure, panels = _new(2)
     labels = list(dict.fromkeys([*seen, *unseen]))
     for axes, title, series in zip(panels, ("seen", "unseen"), (seen, unseen), strict=True):
@@ -118,14 +116,8 @@ def car_emergence(seen: Series, unseen: Series) -> Figure:
     return _with_legend(figure, seen, panels[0])
 
 
-def car_transfer(series: Series) -> Figure:
-    """Accuracy on unseen against seen combinations of rule and horizon."""
-    words = {"xlabel": "seen combinations, pass@2 (%)", "ylabel": "unseen combinations, pass@2 (%)"}
-    return _scattered(series, (), **words)
-
-
 def cl_tradeoff(series: Series, hollow: Sequence[str] = ()) -> Figure:
-    """Final accuracy against parameters updated for each task.
+    """Draw final accuracy against parameters updated for each task.
 
     `hollow` series have no single final model. Methods that update the same number of parameters are drawn side by
     side, each shifted to the right by a tenth.
@@ -140,18 +132,11 @@ def cl_tradeoff(series: Series, hollow: Sequence[str] = ()) -> Figure:
                 x *= 1.1
             taken.add(x)
             apart[label].append(point._replace(x=x))
-    words = {"xlabel": "updated parameters per task", "ylabel": "final pass@2 (%)"}
-    return _scattered(apart, hollow, xscale="log", **words)
-
-
-def cl_retention(series: Series) -> Figure:
-    """Accuracy on the base's own puzzles against accuracy on the stream, both at the end of the stream."""
-    words = {"xlabel": "final pass@2 on the stream (%)", "ylabel": "pass@2 on the base's puzzles (%)"}
-    return _scattered(series, (), **words)
+    return _scattered(apart, hollow, xscale="log", xlabel="updated parameters per task", ylabel="final pass@2 (%)")
 
 
 def cl_retained(series: Series) -> Figure:
-    """Accuracy on the whole stream as its tasks are learned."""
+    """Draw accuracy on the whole stream as its tasks are learned."""
     figure, (axes,) = _new(1)
     _bands(axes, series, list(series))
     axes.set(xlabel="tasks learned", ylabel="pass@2 on the whole stream (%)")
@@ -161,7 +146,7 @@ def cl_retained(series: Series) -> Figure:
 
 
 def cl_costs(panels: Mapping[str, Series]) -> Figure:
-    """Cost of each stage in streams of several lengths, one panel for each kind of cost."""
+    """Draw the cost of each stage in streams of several lengths, one panel for each kind of cost."""
     figure, axes = _new(len(panels))
     for one, (title, series) in zip(axes, panels.items(), strict=True):
         _bands(one, series, list(series))
@@ -171,7 +156,7 @@ def cl_costs(panels: Mapping[str, Series]) -> Figure:
 
 
 def cl_learning_forgetting(panels: Mapping[str, Series]) -> Figure:
-    """Accuracy right after learning against forgetting, one curve for each method over its settings.
+    """Draw accuracy right after learning against forgetting, one curve for each method over its settings.
 
     The x of a point is the accuracy forgotten, in points.
     """
@@ -185,7 +170,7 @@ def cl_learning_forgetting(panels: Mapping[str, Series]) -> Figure:
 
 
 def lm_scaling(series: Series, stock: Sequence[float] = ()) -> Figure:
-    """Bits per byte against parameters of the n-gram memory; `stock` has the values of each seed without a memory."""
+    """Draw bits per byte against parameters of the n-gram memory; `stock` are the values of each seed without one."""
     figure, (axes,) = _new(1)
     _points(axes, series, joined=True)
     if stock:
@@ -197,7 +182,7 @@ def lm_scaling(series: Series, stock: Sequence[float] = ()) -> Figure:
 
 
 def frontier(points: Sequence[Point]) -> list[Point]:
-    """Points that beat every point with as many or fewer parameters, smallest first."""
+    """Return the points that beat every point with as many or fewer parameters, smallest first."""
     kept: list[Point] = []
     for point in sorted(points, key=lambda p: (p.x, -p.mean)):
         if not kept or point.mean > kept[-1].mean:
@@ -274,7 +259,7 @@ def _bands(axes: Axes, series: Series, labels: Sequence[str]) -> None:
 
 
 def _over_whole_numbers(series: Series, **words: str) -> Figure:
-    """Lines of pass@2 with a tick at every x that there is."""
+    """Draw lines of pass@2 with a tick at every x that there is."""
     figure, (axes,) = _new(1)
     _points(axes, series, joined=True)
     axes.set(ylabel="pass@2 (%)", **words)
@@ -291,8 +276,8 @@ horizon = partial(_over_whole_numbers, xlabel="learning horizon (layers)")
 isoflop = partial(_over_whole_numbers, xscale="log", xlabel="unique layers U, each applied L/U times")
 
 
-def _scattered(series: Series, hollow: Sequence[str], **words: str) -> Figure:
-    """Single points over an axis that begins at zero."""
+def _scattered(series: Series, hollow: Sequence[str] = (), **words: str) -> Figure:
+    """Draw single points over an axis that begins at zero."""
     figure, (axes,) = _new(1)
     _points(axes, series, joined=False, hollow=hollow)
     axes.set(**words)
@@ -300,20 +285,22 @@ def _scattered(series: Series, hollow: Sequence[str], **words: str) -> Figure:
     return _with_legend(figure, series)
 
 
+# Accuracy on unseen against seen combinations of rule and horizon; and on the base's own puzzles against the stream,
+# both at its end.
+car_transfer = partial(_scattered, xlabel="seen combinations, pass@2 (%)", ylabel="unseen combinations, pass@2 (%)")
+cl_retention = partial(_scattered, xlabel="final pass@2 on the stream (%)", ylabel="pass@2 on the base's puzzles (%)")
+
+
 def _from_zero(axes: Axes) -> None:
     top = max(5.0, axes.get_ylim()[1])  # a visible axis even if all values are zero
     axes.set_ylim(-0.02 * top, top)  # so that a curve at zero is fully visible
 
 
-def _with_legend(
-    figure: Figure, series: Series, axes: Axes | None = None, handles: Sequence[Artist] = ()
-) -> Figure:
+def _with_legend(figure: Figure, series: Series, axes: Axes | None = None, handles: Sequence[Artist] = ()) -> Figure:
     """Add a legend of `handles`, by default of everything on the axes. Its title gives the number of seeds."""
     counts = {len(point.values) for points in series.values() for point in points}
     seeds = str(max(counts)) if len(counts) == 1 else f"{min(counts)} to {max(counts)}"
     title = f"mean and standard\ndeviation of {seeds} seeds" if max(counts) > 1 else "single runs"
     shown = handles or (axes or figure.axes[0]).get_legend_handles_labels()[0]
-    figure.legend(
-        handles=shown, loc="outside right upper", fontsize="small", title=title, title_fontsize="small"
-    )
+    figure.legend(handles=shown, loc="outside right upper", fontsize="small", title=title, title_fontsize="small")
     return figure

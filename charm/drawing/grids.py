@@ -65,13 +65,13 @@ class Panel:
 
 
 def canvas_panel(tokens: npt.ArrayLike, side: int, cell: int | None = None) -> Panel:
-    """A panel with a token canvas, given as [side, side] or flat. Padding, boundary and colours look different."""
+    """Return a panel with a token canvas, given as [side, side] or flat; padding and boundary are no colours."""
     canvas, cell = as_canvas(tokens, side), cell or _cell_size(side)
     return Panel(side * cell + 1, side * cell + 1, [Tile(0, 0, cell, canvas)])
 
 
 def task_panel(task: Task, width: int = WIDTH) -> Panel:
-    """A panel with a task's title, demonstrations and tests. Pairs wrap at `width`; a missing output is a "?"."""
+    """Return a panel with a task's title and pairs, which wrap at `width`; a missing output is a "?"."""
     cell = _cell_size(max(max(grid.shape) for pair in task.pairs for grid in pair.grids()))
     title = Label(MARGIN, MARGIN + FONT / 2, title_of(task), FONT + 2, bold=True)
     panel = Panel(0, 0, [], [title])
@@ -122,7 +122,7 @@ def _cell_size(longest_side: int) -> int:
 
 
 def panel_svg(panel: Panel, digits: bool = False) -> str:
-    """A self-contained SVG element. Each colour of a tile is one path, which keeps large pages small."""
+    """Return a self-contained SVG element. Each colour of a tile is one path, which keeps large pages small."""
     size = f'width="{panel.width}" height="{panel.height}" viewBox="0 0 {panel.width} {panel.height}"'
     parts = [f'<svg xmlns="http://www.w3.org/2000/svg" {size} font-family="sans-serif">']
     parts += [tile_svg(tile.tokens, tile.cell, tile.x, tile.y) for tile in panel.tiles]
@@ -166,7 +166,7 @@ def panel_png(panel: Panel, path: Path, digits: bool = False) -> None:
 
 
 def _pixels(panel: Panel) -> npt.NDArray[np.uint8]:
-    """The panel's cells on a white background, [height, width, 3]."""
+    """Draw the panel's cells on a white background, [height, width, 3]."""
     palette = np.array([_rgb(color) for color in PALETTE], np.uint8)
     pixels = np.full((panel.height, panel.width, 3), 255, np.uint8)
     for tile in panel.tiles:
@@ -196,7 +196,7 @@ def _all_labels(panel: Panel, digits: bool) -> list[Label]:
 
 
 def captioned_pairs(task: Task) -> list[list[tuple[str, Pair]]]:
-    """The demonstrations and the tests, each pair with its caption."""
+    """Return the demonstrations and the tests, each pair with its caption."""
     return [
         [(_caption(f"{name} {number}", pair), pair) for number, pair in enumerate(pairs)]
         for name, pairs in (("train", task.train), ("test", task.test))

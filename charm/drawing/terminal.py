@@ -30,7 +30,7 @@ NUMBER = re.compile(r"[-+·]?\d|[-·]?$")
 
 
 def table_text(table: Table) -> RichTable:
-    """A table for a terminal. Columns of numbers are right-aligned, except for the first column."""
+    """Return a table for a terminal. Columns of numbers are right-aligned, except for the first column."""
     narrow = {"box": box.SIMPLE_HEAD, "padding": 0, "show_edge": False} if table.narrow else {}
     drawn = RichTable(
         title=table.title or None,
@@ -64,12 +64,12 @@ def show(*things: Table | RenderableType, console: Console | None = None) -> Non
 
 
 def grid_text(grid: Grid, digits: bool = False) -> Text:
-    """A grid in coloured cells two characters wide. Digits are visible with `digits` or without colours."""
+    """Return a grid in coloured cells two characters wide. Digits are visible with `digits` or without colours."""
     return _cells_text(grid + FIRST_COLOR, digits)
 
 
 def canvas_text(tokens: npt.ArrayLike, side: int, digits: bool = False) -> Text:
-    """A token canvas: colours as in `grid_text`, padding as dots, boundary as hatching."""
+    """Return a token canvas: colours as in `grid_text`, padding as dots, boundary as hatching."""
     return _cells_text(as_canvas(tokens, side), digits)
 
 
@@ -97,7 +97,7 @@ class TaskText:
                 yield side_by_side(*row)
 
     def _block(self, caption: str, pair: Pair, limit: int) -> tuple[RichTable, int]:
-        """A captioned pair and its width in columns. The output is right of the input or, if too wide, below it."""
+        """Return a captioned pair and its width in columns. An output that is too wide is below its input."""
         left = grid_text(pair.input, self.digits)
         right = Text("?", style="bold") if pair.output is None else grid_text(pair.output, self.digits)
         grids = RichTable.grid(padding=(0, 1))
@@ -116,7 +116,7 @@ class TaskText:
 
 
 def marked_text(answer: Grid, truth: Grid) -> Text:
-    """An answer in coloured cells. A wrong cell shows its state and a mark, a missing one a question mark."""
+    """Return an answer in coloured cells. A wrong cell shows its state and a mark, a missing one a question mark."""
     text = Text(no_wrap=True, overflow="crop")
     for (i, j), wanted in np.ndenumerate(truth):
         text.append("\n" if i and not j else "")
@@ -149,7 +149,7 @@ def animate_grids(grids: Mapping[str, Grid], seconds: float = 0.3) -> None:
 
 
 def side_by_side(*columns: tuple[RenderableType, ...]) -> RichTable:
-    """Columns with space between them; the items of a column are stacked."""
+    """Return columns with space between them; the items of a column are stacked."""
     row = RichTable.grid(padding=(0, 3, 0, 0))
     for things in zip(*columns, strict=True):
         row.add_row(*things)

@@ -28,10 +28,8 @@ OUTSIDE = 255  # marks cells outside a grid in a padded array; adding one wraps 
 INVERSE_READS = DIHEDRAL_READS[list(DIHEDRAL_INVERSE)].astype(bool)
 
 
-def collect(
-    tokens_NT: Tensor, logit_N: Tensor, question_N: Tensor, view_N: Tensor, row_N: Tensor, loops: int
-) -> Votes:
-    """The votes of one batch of predictions, made after `loops` steps; the work stays on the device of `tokens_NT`.
+def collect(tokens_NT: Tensor, logit_N: Tensor, question_N: Tensor, view_N: Tensor, row_N: Tensor, loops: int) -> Votes:
+    """Collect the votes of one batch of predictions after `loops` steps; the work stays on the device of `tokens_NT`.
 
     The canvases are square, with the grid at the origin. `logit_N` are the model's log-odds that it is right,
     `question_N` places in the ordered questions, and `view_N` codes (`charm.tasks.view.encode`) of the views under
@@ -66,7 +64,7 @@ def collect(
 
 
 def crop_batch(tokens_NSS: Tensor) -> tuple[Tensor, Tensor]:
-    """Height and width (int64) of the largest rectangle at the origin that holds colours only.
+    """Return height and width (int64) of the largest rectangle at the origin that holds colours only.
 
     Of rectangles with equal area the lowest wins. A canvas whose first cell is no colour gives 0 x 0.
     """
@@ -118,7 +116,7 @@ def invert_views(
 
 
 def hash_grids(grids_Gss: Tensor) -> Tensor:
-    """64-bit content hashes (wrapping int64) of padded grids, the same on every device and for every padding.
+    """Return 64-bit content hashes (wrapping int64) of padded grids, the same on every device and for every padding.
 
     The hash is the sum over cells of (colour + 1) x key[row, column] modulo 2^64, with 0 for what lies
     outside, so it also covers the shape. Two different grids differ somewhere by 1 to 10, which has at most 3
@@ -135,14 +133,14 @@ def hash_grids(grids_Gss: Tensor) -> Tensor:
 
 
 def hash_grid(grid: Grid) -> int:
-    """`hash_grids` of one plain grid, unsigned as it stands in a votes file."""
+    """Hash one plain grid as `hash_grids` does, unsigned as it stands in a votes file."""
     keys = _hash_keys()[: grid.shape[0], : grid.shape[1]]
     return int(((grid.astype(np.uint64) + 1) * keys).sum())
 
 
 @lru_cache(maxsize=1)
 def _hash_keys() -> np.ndarray:
-    """Keys [30, 30], drawn once from SHAKE-128 by row and column. Votes files depend on them, so they stay.
+    """Draw the keys [30, 30] once from SHAKE-128 by row and column. Votes files depend on them, so they stay.
 
     A cryptographic stream, because simple generators relate their values: with SplitMix64 some keys are exactly
     twice another, and grids that differ in just those two cells collide.

@@ -1,6 +1,10 @@
 """Predictions of a model: every question under every view, after one or more refinement depths.
 
-Dimension letters: N jobs (a question under a view), T cells, V tokens.
+A network that judges then says how likely it finds each candidate under many views of its question. A view that would
+not have written an answer can still judge how likely it is, by reading it once. Views err in different ways, so the
+candidate that all of them find likely is right more often than the one most of them wrote.
+
+Dimension letters: N jobs (a question under a view), T cells, V tokens, K candidates, J views of a question that judge.
 """
 
 from __future__ import annotations
@@ -13,29 +17,27 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 import torch
 
 from charm.config import at_least
 from charm.devices import Place
 from charm.errors import CharmError
 from charm.evaluation.decode import collect
-from charm.evaluation.judging import Judgements, judge_votes
 from charm.models.model import CharmModel
 from charm.models.network import AskedBatch, Together
-from charm.runs.archive import (
-    Header,
-    answers_alike,
-    is_finished,
-    pass_folder,
-    read_votes,
-    same_run,
-    write_votes,
-)
-from charm.runs.votes import Votes, merge
+from charm.runs.archive import Header, answers_alike, is_finished, pass_folder, read_votes, same_run, write_votes
+from charm.runs.votes import Candidates, Votes, merge
+from charm.tasks.batch import PairBank
 from charm.tasks.dataset import Dataset
 from charm.tasks.keyed import Numbers
+from charm.tasks.task import Pair
 
 SAVE_SECONDS = 120.0  # of work that a kill may cost
+JUDGES = 16  # views that judge, at most
+
+# Log-probability by question, hash of the candidate and row of the judge.
+Judgements = dict[tuple[int, int, int], float]
 
 
 class Jobs(NamedTuple):
@@ -80,12 +82,13 @@ class Request:
     judgements: Judgements | None = None
     """What the same network, with the same weights, thought of candidates in earlier predictions: they are not judged
     again, and new ones join."""
+    advance: Callable[[int, int], None] = lambda done, total: None
+    """Called with the number of predictions made, and of all."""
+    stop: Callable[[], bool] = lambda: False
+    """Once it returns true, the votes made so far are kept and returned."""
 
     def __post_init__(self) -> None:
         at_least(1, self, "batch")
-
-
-VoteProgress = Callable[[int, int], None]  # (predictions made, predictions in all)
 
 
 def predict(
@@ -93,23 +96,21 @@ def predict(
     place: Place,
     earlier: Mapping[int, Votes] | None = None,
     keep: Callable[[dict[int, Votes], bool], None] = lambda votes, complete: None,
-    advance: VoteProgress = lambda done, total: None,
-    stop: Callable[[], bool] = lambda: False,
 ) -> dict[int, Votes]:
     """Return this process's share of the votes, by refinement depth.
 
     Votes in `earlier` are taken over and not made again. `keep(votes so far, whether they are complete)` is called
-    every two minutes and at the end. Once `stop()` is true, the votes made so far are kept and returned.
+    every two minutes and at the end.
     """
     made = _Predictions(request, place, earlier or {})
     total, saved = len(made.jobs.row_N), time.monotonic()
-    advance(total - made.left, total)
+    request.advance(total - made.left, total)
     # Processes have unequally many batches.
     with request.model.reading_alone(lambda: torch.from_numpy(made.jobs.row_N)):
         for batch in made.batches():
             made.answer(batch)
-            advance(total - made.left, total)
-            if stop():
+            request.advance(total - made.left, total)
+            if request.stop():
                 keep(votes := made.votes(), False)
                 return votes
             if time.monotonic() - saved > SAVE_SECONDS:
@@ -172,9 +173,7 @@ class _Predictions:
         if not model.config.reasoner.judges:
             return self.votes()
         about = request.views, request.judgements
-        return {
-            depth: judge_votes(model, request.data, found, *about) for depth, found in self.votes().items()
-        }
+        return {depth: judge_votes(model, request.data, found, *about) for depth, found in self.votes().items()}
 
 
 def _share(request: Request, place: Place) -> Jobs:
@@ -185,16 +184,8 @@ def _share(request: Request, place: Place) -> Jobs:
     return found.at(np.flatnonzero(of_N % place.world == place.rank))
 
 
-def predict_votes(
-    request: Request,
-    place: Place,
-    votes_folder: Path,
-    step: int,
-    advance: VoteProgress = lambda done, total: None,
-    stop: Callable[[], bool] = lambda: False,
-    run: str = "",
-) -> None:
-    """`predict` into the archive of a checkpoint's votes; votes of earlier attempts are not made again.
+def predict_votes(request: Request, place: Place, votes_folder: Path, step: int, run: str = "") -> None:
+    """Write the votes of `predict` to the archive of a checkpoint; votes of earlier attempts are not made again.
 
     The votes name the `run` that trained the model.
     """
@@ -204,29 +195,25 @@ def predict_votes(
         inputs=tuple(asked.values()),
         blank=request.blank_memory,
     )
-    if is_finished(votes_folder, step, depths, views, header, run):
+    if is_finished(votes_folder, step, depths, views, run, header):
         return
 
     def keep(votes: dict[int, Votes], complete: bool) -> None:
         for depth in depths:
             if np.isnan(votes[depth].logit_V).any():
-                raise CharmError(
-                    f"step {step}: the model's answers are not numbers (NaN); its votes are not kept"
-                )
+                raise CharmError(f"step {step}: the model's answers are not numbers (NaN); its votes are not kept")
             write_votes(votes_folder, replace(header, loops=depth, complete=complete), votes[depth])
-            if (
-                complete and place.is_main
-            ):  # votes of an earlier attempt by more processes are in our files now
+            if complete and place.is_main:  # votes of an earlier attempt by more processes are in our files now
                 for path in pass_folder(votes_folder, step, depth).glob("rank_*.npz"):
                     if int(path.stem.removeprefix("rank_")) >= place.world:
                         path.unlink()
 
     earlier = {depth: _earlier(votes_folder, replace(header, loops=depth)) for depth in depths}
-    predict(request, place, earlier, keep, advance, stop)
+    predict(request, place, earlier, keep)
 
 
 def _earlier(votes_folder: Path, header: Header) -> Votes:
-    """Existing intact votes on the same questions, made by any number of processes."""
+    """Read existing intact votes on the same questions, made by any number of processes."""
     found = []
     for path in sorted(pass_folder(votes_folder, header.step, header.loops).glob("rank_*.npz")):
         with suppress(CharmError):  # damaged, or of an earlier version
@@ -237,8 +224,53 @@ def _earlier(votes_folder: Path, header: Header) -> Votes:
 
 
 def _only(votes: Votes, done: Numbers) -> Votes:
-    """One vote for each of these jobs; files of attempts by unequally many processes may hold one twice."""
+    """Keep one vote for each of these jobs; files of attempts by unequally many processes may hold one twice."""
     jobs, first = np.unique(votes.job_V, return_index=True)
     kept = np.zeros(len(votes), bool)
     kept[first[np.isin(jobs, done)]] = True
     return votes.select(kept)
+
+
+def judge_votes(
+    model: CharmModel, data: Dataset, votes: Votes, views: int | None, known: Judgements | None = None
+) -> Votes:
+    """Return the votes with their candidates' likelihood in place of what each view thought of its own answer.
+
+    It is the geometric mean over the judges, as log-odds. What is in `known` is not judged again.
+    """
+    views = min(views or JUDGES, JUDGES)
+    likely_KJ = log_likelihoods(model, data, votes.candidates, views, known)
+    mean_K = np.minimum(np.nanmean(likely_KJ.astype(np.float64), axis=1), -1e-12)
+    with np.errstate(divide="ignore"):
+        logit_K = mean_K - np.log(-np.expm1(mean_K))
+    return replace(votes, logit_V=logit_K.astype(np.float32)[votes.candidate_V])
+
+
+def log_likelihoods(
+    model: CharmModel, data: Dataset, candidates: Candidates, views: int, known: Judgements | None = None
+) -> npt.NDArray[np.float32]:
+    """Return log-probabilities [K, J] of candidates under the first `views` views of their questions.
+
+    Minus infinity for a 0 x 0 candidate, and not a number where a question has fewer views. Those in `known` are not
+    computed again, and new ones join them.
+    """
+    known = {} if known is None else known
+    rows = [data.question_rows(question, views).tolist() for question in data.questions]
+    contents = zip(candidates.question_K.tolist(), candidates.hash_K.tolist(), candidates.area_K, strict=True)
+    names = {
+        (k, j): (question, content, row)
+        for k, (question, content, area) in enumerate(contents)
+        for j, row in enumerate(rows[question] if area else ())
+    }
+    asked = [place for place, name in names.items() if name not in known]
+    if asked:
+        inputs = [data.question_bank.pair(q).input for q in range(len(data.questions))]
+        pairs = [Pair(inputs[q], candidates.grid(k)) for k, q in enumerate(candidates.question_K.tolist())]
+        candidate_N, row_N = np.array([(place[0], names[place][2]) for place in asked], np.int64).T
+        likely_N = model.reasoner.log_likelihoods(model, PairBank.of(pairs), data.keys(), candidate_N, row_N)
+        known.update(zip((names[place] for place in asked), likely_N.tolist(), strict=True))
+    found = np.full((len(candidates), views), np.nan, np.float32)
+    found[candidates.area_K == 0] = -np.inf
+    for place, name in names.items():
+        found[place] = known[name]
+    return found

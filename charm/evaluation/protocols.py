@@ -12,12 +12,9 @@ import numpy as np
 import numpy.typing as npt
 
 from charm.errors import CharmError, charm_errors
-from charm.runs.archive import Expected, damaged_passes, pass_folder, passes, read_pass, same_run
+from charm.runs.archive import Expected, Header, damaged_passes, pass_folder, passes, read_pass
 from charm.runs.votes import Votes
 from charm.tasks.task import Question
-
-BASE_LOOPS = 16  # refinement steps unless a protocol says otherwise
-
 
 Floats = npt.NDArray[np.float64]
 
@@ -48,7 +45,7 @@ class Protocol:
     """Which checkpoints vote, counted back from the newest; half of an odd number is rounded up."""
     half_life: float | None = None
     """Number of newer checkpoints after which a vote's weight is halved; None: equal weights."""
-    loops: tuple[int, ...] = (BASE_LOOPS,)
+    loops: tuple[int, ...] = (16,)
     """Refinement depths; each gives one vote per view and checkpoint."""
     order: str | None = None
     """What puts a candidate first, by name in `ORDERS`; None is "likelihood" for a writer and "votes" for others."""
@@ -69,7 +66,7 @@ class Protocol:
             raise CharmError(f"protocol order must be one of {', '.join(ORDERS)}; got {self.order!r}")
 
     def weights(self, steps: Iterable[int]) -> dict[int, float]:
-        """The checkpoints that vote, newest first, each with the weight of its votes (1 for the newest)."""
+        """Return the checkpoints that vote, newest first, each with the weight of its votes (1 for the newest)."""
         newest_first = sorted(set(steps), reverse=True)
         windows = {"current": 1, "half": (len(newest_first) + 1) // 2, "all": len(newest_first)}
         size = windows[self.window] if isinstance(self.window, str) else self.window
@@ -90,14 +87,14 @@ PROTOCOLS = {
 
 
 def protocol_named(name: str) -> Protocol:
-    """A protocol of the paper; `dataclasses.replace` overrides any of its fields."""
+    """Return a protocol of the paper; `dataclasses.replace` overrides any of its fields."""
     if name not in PROTOCOLS:
         raise CharmError(f"there is no protocol {name!r}; the names are {', '.join(PROTOCOLS)}")
     return PROTOCOLS[name]
 
 
 def depths_text(loops: Sequence[int]) -> str:
-    """When votes are taken, in words: steps of refinement, or a vit's placements; "" where there is a single step."""
+    """Say when votes are taken: after steps of refinement, or a vit's placements; "" where there is a single step."""
     first, last = loops[0], loops[-1]
     if [*loops] == [1]:
         return ""
@@ -107,7 +104,7 @@ def depths_text(loops: Sequence[int]) -> str:
 
 
 def settings_text(protocol: Protocol) -> str:
-    """Who votes and how candidates are ranked, in words."""
+    """Say who votes and how candidates are ranked."""
     windows = {
         "current": "the newest checkpoint",
         "half": "the newer half of the checkpoints",
@@ -122,27 +119,17 @@ def settings_text(protocol: Protocol) -> str:
 
 
 def protocol_text(protocol: Protocol) -> str:
-    """A protocol's name in the paper, or "custom", and its settings in words."""
-    asked = [
-        (name, replace(one, loops=protocol.loops, order=protocol.order)) for name, one in PROTOCOLS.items()
-    ]
+    """Return a protocol's name in the paper, or "custom", and its settings in words."""
+    asked = [(name, replace(one, loops=protocol.loops, order=protocol.order)) for name, one in PROTOCOLS.items()]
     alike = (name for name, one in [*PROTOCOLS.items(), *asked] if one == protocol)
     return f"{next(alike, 'custom')} ({settings_text(protocol)})"
 
 
 def stored_protocol(found: Mapping[str, Any], where: object) -> Protocol:
-    """The protocol of a stored evaluation."""
-    with charm_errors(
-        f"{where}: not the protocol of an evaluation", TypeError, ValueError, KeyError, AttributeError
-    ):
+    """Read the protocol of a stored evaluation."""
+    with charm_errors(f"{where}: not the protocol of an evaluation", TypeError, ValueError, KeyError, AttributeError):
         fields = {name: value for name, value in found["protocol"].items() if name != "name"}
         return Protocol(**fields | {"loops": tuple(fields["loops"])})
-
-
-def with_overrides(name: str, **fields: Any) -> Protocol:
-    """A protocol of the paper with these fields changed, except where None is given."""
-    changes = {field: value for field, value in fields.items() if value is not None}
-    return replace(protocol_named(name), **changes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,7 +142,7 @@ class Ballot:
 
 
 def first_views(votes: Votes, count: int | Literal["all"]) -> Votes:
-    """The votes of each question's first `count` views, in the order of their memory rows, or all."""
+    """Select the votes of each question's first `count` views, in the order of their memory rows, or all."""
     if count == "all":
         return votes
     jobs, place_V = np.unique(votes.job_V, return_inverse=True)
@@ -165,17 +152,13 @@ def first_views(votes: Votes, count: int | Literal["all"]) -> Votes:
 
 
 def load_ballots(
-    votes_folder: Path,
-    protocol: Protocol,
-    steps: Iterable[int] | None = None,
-    run: str = "",
-    asked: Expected | None = None,
+    votes_folder: Path, protocol: Protocol, steps: Iterable[int] | None = None, expected: Expected | None = None
 ) -> tuple[tuple[Question, ...], list[Ballot]]:
-    """The questions, and the ballots of the checkpoints that the protocol selects among `steps`.
+    """Read the questions, and the ballots of the checkpoints that the protocol selects among `steps`.
 
     `steps` defaults to every checkpoint that has votes, damaged ones included. A pass that the protocol needs and that
-    is not there, not finished, made by another run than `run` or answers something else than is `asked` is an error: a
-    ranking over fewer votes than it claims would be no result.
+    is not there, not finished, made by another run or answers something else than is `expected` is an error: a ranking
+    over fewer votes than it claims would be no result.
     """
     if steps is None:
         depths = set(protocol.loops)
@@ -184,7 +167,7 @@ def load_ballots(
     weights = protocol.weights(steps)
     if not weights:
         raise CharmError(f"{votes_folder}: no checkpoint has votes yet")
-    questions: tuple[Question, ...] | None = None
+    newest: Header | None = None
     ballots = []
     for step, weight in weights.items():
         for loops in protocol.loops:
@@ -198,15 +181,11 @@ def load_ballots(
                     f"{folder}: protocol needs votes from {protocol.views} views but only {found.views} have them; "
                     "run `charm eval` first"
                 )
-            if questions is not None and found.questions != questions:
+            newest = newest or found
+            if found.questions != newest.questions:
                 raise CharmError(f"{folder}: these votes answer other questions than the newest")
-            if not same_run(found.run, run):
-                raise CharmError(
-                    f"{folder}: these votes were made by another run; remove them and evaluate again"
-                )
-            if asked is not None:
-                asked.require(folder, found)
-            questions, run = found.questions, run or found.run
+            wanted = expected or Expected({}, blank=newest.blank, some=True)
+            replace(wanted, run=wanted.run or newest.run).require(folder, found)
             ballots.append(Ballot(first_views(votes, protocol.views), step, weight))
-    assert questions is not None  # a protocol has at least one refinement depth
-    return questions, ballots
+    assert newest is not None  # a protocol has at least one refinement depth
+    return newest.questions, ballots

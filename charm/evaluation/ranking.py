@@ -1,25 +1,38 @@
-"""Ranking: the candidates of every question, best first.
+"""Ranking: the candidates of every question, best first; and the submission made of the best two.
 
 Candidates are ordered by weighted votes, then by mean confidence (weighted alike), then by content hash; another
 voting rule (`charm.evaluation.protocols.ORDERS`) comes before these. A 0 x 0 grid, a prediction that holds no grid, is
 a candidate like any other, as in the reference evaluator. Sums are taken in an order that the votes' content alone
 decides, so the ranking is bit for bit the same whatever the order of files, ranks or batches.
 
+A submission has ARC Prize's format: {task: [{"attempt_1": grid, "attempt_2": grid}, ...]} in test order.
+
     K  candidates of all questions, each question's best first      V  votes of one ballot
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
 from charm.errors import CharmError
 from charm.evaluation.protocols import ORDERS, Ballot
+from charm.files import write_atomically
 from charm.runs.votes import distinct, probability
 from charm.tasks.task import Grid, Question
+
+JsonGrid = list[list[int]]
+Submission = dict[str, list[dict[str, JsonGrid]]]
+
+ATTEMPTS = ("attempt_1", "attempt_2")
+# The format demands a grid. Kaggle's sample submission has this one, and no public task has it as an answer.
+# Whether a test input has an answer is in the log of a solve: a private task may have this grid.
+NO_ANSWER: JsonGrid = [[0, 0], [0, 0]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +61,7 @@ class Ranking:
     origin_K2: npt.NDArray[np.int64]  # a ballot that holds the grid, and where in its candidates
 
     def span(self, question: int) -> range:
-        """The positions of a question's candidates, best first."""
+        """Return the positions of a question's candidates, best first."""
         return range(int(self.start[question]), int(self.start[question + 1]))
 
     def grid(self, place: int) -> Grid:
@@ -56,7 +69,7 @@ class Ranking:
         return self.ballots[ballot].votes.candidates.grid(candidate)
 
     def top(self, question: int, count: int) -> list[Candidate]:
-        """The best `count` candidates of a question, or as many as there are."""
+        """Return the best `count` candidates of a question, or as many as there are."""
         columns = (self.votes_K, self.weight_K, self.confidence_K)
         places = self.span(question)[:count]
         return [Candidate(self.grid(n), n, *(column[n].item() for column in columns)) for n in places]
@@ -103,7 +116,7 @@ def rank(ballots: Sequence[Ballot], questions: Sequence[Question], order: str = 
 def _tally(
     ballots: Sequence[Ballot], pooled_of: Sequence[npt.NDArray[np.int32]], size: int
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64], npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-    """Votes, weighted votes, mean confidence and the odds of that mean; `pooled_of` numbers each ballot's candidates.
+    """Sum votes, weighted votes, mean confidence and the odds of that mean; `pooled_of` numbers a ballot's candidates.
 
     The odds, confidence / doubt, put means in the same order as the means themselves, and still differ where
     they round to 1. Counts of equal weight are added before they are multiplied, and confidences are added from the
@@ -123,3 +136,32 @@ def _tally(
         doubt += value * np.bincount(voted, weights=probability(-sure), minlength=size)
     with np.errstate(divide="ignore"):
         return votes, weight, confidence / weight, confidence / doubt
+
+
+def make_submission(ranking: Ranking, questions: Sequence[Question]) -> Submission:
+    """Make two attempts for every question of every task.
+
+    A missing second attempt repeats the first. An empty grid is submitted as `NO_ANSWER`, and so is each attempt at a
+    question without candidates.
+    """
+    number = {question: q for q, question in enumerate(ranking.questions)}
+    best = {
+        question: ranking.top(number[question], len(ATTEMPTS)) if question in number else [] for question in questions
+    }
+    return attempts(best)
+
+
+def attempts(ranked: Mapping[Question, Sequence[Candidate]]) -> Submission:
+    """Make the submission of ranked candidates, questions in test order."""
+    submission: Submission = {}
+    for question, best in ranked.items():
+        entries = submission.setdefault(question.task_id, [])
+        if question.test_index != len(entries):
+            raise CharmError(f"submission: {question} is not in test order, test {len(entries)} should come first")
+        grids = [candidate.grid.tolist() or NO_ANSWER for candidate in best[: len(ATTEMPTS)]] or [NO_ANSWER]
+        entries.append({"attempt_1": grids[0], "attempt_2": grids[-1]})
+    return submission
+
+
+def write_submission(path: Path, submission: Submission) -> None:
+    write_atomically(path, json.dumps(submission))

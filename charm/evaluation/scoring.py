@@ -63,16 +63,14 @@ class Scores:
     tasks: tuple[TaskResult, ...]
 
     def accuracy(self) -> dict[str, float | None]:
-        """Each task's share of solved outputs; None if nothing can be scored."""
+        """Return each task's share of solved outputs; None if nothing can be scored."""
         outcomes = {task.task_id: [output.outcome for output in task.outputs] for task in self.tasks}
         scored = {task: [one for one in found if one != "blind"] for task, found in outcomes.items()}
         return {task: found.count("solved") / len(found) if found else None for task, found in scored.items()}
 
     def of(self, task_ids: Container[str]) -> Scores:
         some = (task for task in self.tasks if task.task_id in task_ids)
-        return _scores(
-            {Question(task.task_id, output.test_index): output for task in some for output in task.outputs}
-        )
+        return _scores({Question(task.task_id, output.test_index): output for task in some for output in task.outputs})
 
     def to_json(self) -> dict[str, Any]:
         found = Counter(task.outcome for task in self.tasks)

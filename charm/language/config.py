@@ -11,6 +11,9 @@ from charm.errors import CharmError
 from charm.runs.config import EngineConfig
 
 Dtype = Literal["bfloat16", "float32"]
+# Fields of a run that only a memory, and only its tables, read.
+OF_MEMORY = ("optimizer.memory_lr", "optimizer.memory_multiplier", "optimizer.memory_scope")
+OF_TABLES = ("optimizer.table_update", "shard_tables")
 NgramVariant = Literal["none", "engram", "cose", "mixture"]
 
 
@@ -67,8 +70,6 @@ class NgramConfig:
     """Tables per order: the same hash modulo different primes."""
     layers: tuple[int, ...] = ()
     """Layers that read their own memory; none given: the second layer and the last of the first half."""
-    seed: int = 0
-    """Draws the hash."""
 
     def __post_init__(self) -> None:
         if self.rows < 0 or self.heads < 1 or self.width < 1 or self.width % self.heads:
@@ -76,7 +77,6 @@ class NgramConfig:
                 f"ngram: rows must be >= 0 and heads must divide the width; got rows {self.rows}, "
                 f"heads {self.heads} and width {self.width}"
             )
-        at_least(0, self, "seed", where="ngram.")
         if self.variant == "mixture" and not self.rows:
             raise CharmError("ngram: a mixture needs tables; rows must be >= 1, got 0")
 
@@ -86,7 +86,7 @@ class NgramConfig:
         return self.variant != "none" and (self.variant != "engram" or self.rows > 0)
 
     def layers_in(self, depth: int) -> tuple[int, ...]:
-        """The layers that read the memory, lowest first."""
+        """Return the layers that read the memory, lowest first."""
         if not self.active:
             return ()
         chosen = self.layers or tuple(sorted({min(1, depth - 1), max(depth // 2 - 1, 0)}))
@@ -97,24 +97,14 @@ class NgramConfig:
 
 @dataclass(frozen=True)
 class LMOptimizerConfig:
-    """Learning rates, before scaling by the square root of (batch / 2^19 tokens)."""
+    """Learning rates, before scaling by the square root of (batch / 2^19 tokens); nanochat's others are fixed."""
 
     matrix_lr: float = 0.02
     """Learning rate of block matrices (Muon); times sqrt(outputs / inputs) where that is above 1."""
     weight_decay: float = 0.28
     """Weight decay of block matrices where update and weight have the same sign; falls to zero as a cosine."""
-    embedding_lr: float = 0.3
-    """Learning rate of token embeddings at width 768."""
-    value_lr: float = 0.15
-    """Learning rate of value embeddings at width 768."""
     head_lr: float = 0.008
     """Learning rate of the output map at width 768."""
-    residual_lr: float = 0.005
-    """Learning rate of the scales of the residual stream in each layer."""
-    input_lr: float = 0.5
-    """Learning rate of the weights that mix the input into each layer."""
-    smear_lr: float = 0.2
-    """Learning rate of smear and back-out; does not scale with the batch."""
     memory_lr: float = 0.02
     """Learning rate of n-gram tables, convolution and router, before the multiplier."""
     memory_multiplier: float = 5.0
@@ -125,19 +115,10 @@ class LMOptimizerConfig:
     """AdamW on whole tables, or only on the rows that a step read (the moments of other rows stay unchanged)."""
     warmup: int = 40
     """Updates over which learning rates rise linearly from zero."""
-    warmdown: float = 0.65
-    """Last share of the run, over which learning rates fall linearly to final_lr."""
-    final_lr: float = 0.05
-    """Learning rates at the end, as a share of their full size."""
 
     def __post_init__(self) -> None:
-        for name, value in vars(self).items():
-            if isinstance(value, int | float) and not value >= 0:
-                raise CharmError(f"optimizer.{name} must be >= 0, got {value}")
-        if self.warmdown > 1 or self.final_lr > 1:
-            raise CharmError(
-                f"optimizer: warmdown and final_lr must be in 0..1, got {self.warmdown} and {self.final_lr}"
-            )
+        numbers = [name for name, value in vars(self).items() if isinstance(value, int | float)]
+        at_least(0, self, *numbers, where="optimizer.")
 
 
 @dataclass(frozen=True)
@@ -145,9 +126,7 @@ class LMConfig(EngineConfig):
     """A run on text."""
 
     domain: ClassVar[str] = "lm"
-    free: ClassVar[frozenset[str]] = EngineConfig.free | {
-        *("data", "device_rows", "shard_tables", "evaluate_tokens")
-    }
+    free: ClassVar[frozenset[str]] = EngineConfig.free | {"data", "device_rows", "shard_tables", "evaluate_tokens"}
     evaluates_ends: ClassVar[bool] = True
 
     gpt: GPTConfig = field(default_factory=GPTConfig)
@@ -178,11 +157,9 @@ class LMConfig(EngineConfig):
     def __post_init__(self) -> None:
         super().__post_init__()
         at_least(1, self, "batch", "device_rows")
-        for name in ("batch", "evaluate_tokens"):
-            if getattr(self, name) % self.gpt.length or getattr(self, name) < self.gpt.length:
-                raise CharmError(
-                    f"{name} must be a multiple of the row length {self.gpt.length}, got {getattr(self, name)} tokens"
-                )
+        for name, tokens in (("batch", self.batch), ("evaluate_tokens", self.evaluate_tokens)):
+            if tokens % self.gpt.length or tokens < self.gpt.length:
+                raise CharmError(f"{name} must be a multiple of the row length {self.gpt.length}, got {tokens} tokens")
         if self.optimizer.table_update == "rows" and self.gpt.table_dtype != "float32":
             # Row optimizers keep step counts in the table's dtype, and bfloat16 cannot count beyond 256.
             raise CharmError("optimizer.table_update 'rows' needs gpt.table_dtype float32")
@@ -191,3 +168,17 @@ class LMConfig(EngineConfig):
                 "shard_tables cannot be combined with optimizer.table_update 'rows': sharded tables are updated densely"
             )
         self.ngram.layers_in(self.gpt.depth)
+
+    @property
+    def idle(self) -> dict[str, str]:
+        """Fields that have no effect next to the values of others, by dotted name, each with the reason."""
+        if self.ngram.variant == "none":
+            names = [*(f"ngram.{name}" for name in ("rows", "width", "heads", "layers")), *OF_MEMORY, *OF_TABLES]
+            return dict.fromkeys(names, "ngram.variant is none")
+        if not self.ngram.active:
+            names = [*(f"ngram.{name}" for name in ("width", "heads", "layers")), *OF_MEMORY, *OF_TABLES]
+            return dict.fromkeys(names, "ngram.rows is 0")
+        if self.ngram.rows:
+            return {}
+        scaled = ("optimizer.memory_multiplier",) if self.optimizer.memory_scope == "tables" else ()
+        return dict.fromkeys(("ngram.width", "ngram.heads", *scaled, *OF_TABLES), "ngram.rows is 0")

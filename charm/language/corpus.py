@@ -22,7 +22,7 @@ LEFT_OUT = ("not_utf8", "unreadable", "short", "duplicate")  # reasons for skipp
 
 
 def require(module: str, reason: str) -> None:
-    """Refuse to go on without an optional package."""
+    """Refuse to continue without an optional package."""
     if importlib.util.find_spec(module) is None:
         raise CharmError(f"{reason}; pip install 'charm-arc[language]'")
 
@@ -64,11 +64,11 @@ Shard = tuple[str, Sequence[str] | ParquetText]
 
 
 def python_documents(limit: int | None = None) -> list[str]:
-    """Python's own text: its language topics, its licence and the docstrings of its library.
+    """Return Python's own text: its language topics, its licence and the docstrings of its library.
 
-    Returns the first ones, at most `limit` characters in total. Sources are parsed, not imported, so no code runs.
+    These are the first ones, at most `limit` characters in total. Sources are parsed, not imported, so no code runs.
     """
-    return mixed(_cut(_python_texts(), limit))
+    return hash_order(_cut(_python_texts(), limit))
 
 
 def _python_texts() -> Iterator[str]:
@@ -78,44 +78,35 @@ def _python_texts() -> Iterator[str]:
     home = Path(sysconfig.get_path("stdlib"))
     yield from (path.read_text("utf-8") for path in sorted(home.glob("LICENSE*")))
     for path in sorted(home.rglob("*.py")):
-        inside = path.relative_to(home).parts
-        if any(part in ("site-packages", "dist-packages", "test", "tests", "lib2to3") for part in inside):
-            continue
-        text = _docstrings(path)
-        if len(text) >= SHORTEST:
+        skipped = {"site-packages", "dist-packages", "test", "tests", "lib2to3"} & set(path.relative_to(home).parts)
+        if not skipped and len(text := _docstrings(path)) >= SHORTEST:
             yield text
 
 
-def folder_documents(
-    roots: Iterable[Path], suffixes: Sequence[str] = SUFFIXES
-) -> tuple[list[str], dict[str, int]]:
-    """Every given file, every text file in the given folders, and how many were skipped: not UTF-8, short, ..."""
-    kept: list[str] = []
-    counts = {"files": 0, **dict.fromkeys(LEFT_OUT, 0)}
+def folder_documents(roots: Iterable[Path], suffixes: Sequence[str] = SUFFIXES) -> tuple[list[str], dict[str, int]]:
+    """Read every given file and every text file in the given folders; count those skipped: not UTF-8, short, ..."""
+    paths: list[Path] = []
     for root in roots:
-        paths = [root]
-        if root.is_dir():
-            inside = (path for path in sorted(root.rglob("*")) if path.suffix in suffixes)
-            paths = [path for path in inside if path.is_file() and not path.is_symlink()]
-        for path in paths:
-            counts["files"] += 1
-            try:
-                text = path.read_text("utf-8")
-                if len(text) < SHORTEST:
-                    counts["short"] += 1
-                else:
-                    kept.append(text)
-            except UnicodeDecodeError:
-                counts["not_utf8"] += 1
-            except OSError:  # a folder tree may contain files of other users
-                counts["unreadable"] += 1
-    unique = mixed(kept)
-    counts["duplicate"] = len(kept) - len(unique)
+        inside = (path for path in sorted(root.rglob("*")) if path.suffix in suffixes)
+        found = (path for path in inside if path.is_file() and not path.is_symlink())
+        paths += found if root.is_dir() else [root]
+    kept: list[str] = []
+    counts = {"files": len(paths), **dict.fromkeys(LEFT_OUT, 0)}
+    for path in paths:
+        try:
+            kept.append(path.read_text("utf-8"))
+        except UnicodeDecodeError:
+            counts["not_utf8"] += 1
+        except OSError:  # a folder tree may contain files of other users
+            counts["unreadable"] += 1
+    long = [text for text in kept if len(text) >= SHORTEST]
+    unique = hash_order(long)
+    counts |= {"short": len(kept) - len(long), "duplicate": len(long) - len(unique)}
     return unique, counts
 
 
-def mixed(documents: Iterable[str]) -> list[str]:
-    """The documents without duplicates, sorted by a hash of their content."""
+def hash_order(documents: Iterable[str]) -> list[str]:
+    """Return the documents without duplicates, sorted by a hash of their content."""
     by_hash = {hashlib.sha256(text.encode()).digest(): text for text in documents}
     return [text for _, text in sorted(by_hash.items())]
 
@@ -143,7 +134,7 @@ def gather(
     limit: int | None = None,
     validation: float = 0.05,
 ) -> tuple[list[Shard], dict[str, Any]]:
-    """Shards, the last of which is for validation, and a record of their sources.
+    """Gather shards, the last of which is for validation, and a record of their sources.
 
     Each parquet file (given, or in a given folder) is one shard; everything else is gathered into two.
     """
@@ -166,15 +157,13 @@ def gather(
         shards: list[Shard] = [(path.stem, ParquetText(path)) for path in parquet]
         return shards, {"kind": "parquet", "files": [path.name for path in parquet]}
     if not sources and not python:
-        raise CharmError(
-            "name parquet files, text files or folders, or use Python's own documentation with --python"
-        )
+        raise CharmError("name parquet files, text files or folders, or use Python's own documentation with --python")
     documents, counts = folder_documents(sources, suffixes)
     if python:
         own = python_documents(limit)
         documents += own
         counts["python_documents"] = len(own)
-    documents = _cut(mixed(documents), limit)
+    documents = _cut(hash_order(documents), limit)
     if len(documents) < 2 and any(counts[name] for name in LEFT_OUT):
         reasons = ", ".join(f"{counts[name]} {name.replace('_', ' ')}" for name in LEFT_OUT if counts[name])
         raise CharmError(
@@ -193,7 +182,7 @@ def gather(
 
 
 def _docstrings(path: Path) -> str:
-    """All docstrings of a source file, in order."""
+    """Return all docstrings of a source file, in order."""
     kinds = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
     try:
         tree = ast.parse(path.read_bytes())
@@ -205,7 +194,7 @@ def _docstrings(path: Path) -> str:
 
 
 def _cut(documents: Iterable[str], limit: int | None) -> list[str]:
-    """The first documents that fit in `limit` characters in total."""
+    """Return the first documents that fit in `limit` characters in total."""
     kept, total = [], 0
     for text in documents:
         total += len(text)

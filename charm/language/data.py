@@ -12,19 +12,18 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right, insort
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import cycle, islice
 from pathlib import Path
-from typing import Any, BinaryIO, Literal, NamedTuple, TypedDict
+from typing import Any, Literal, NamedTuple, TypedDict
 
 import numpy as np
 import numpy.typing as npt
 
 from charm.config import checked
-from charm.errors import CharmError
-from charm.files import fingerprint, read_sealed, write_atomically, write_sealed
+from charm.errors import CharmError, charm_errors
+from charm.files import fingerprint, read_sealed, whole_folder, write_sealed
 from charm.language.corpus import Shard
 from charm.paths import data_dir
 
@@ -68,8 +67,8 @@ def prepare(
 
     if out.exists() and not out.is_dir():
         raise CharmError(f"{out} is not a folder")
-    if (out / MANIFEST).is_file():
-        raise CharmError(f"{out} already contains prepared data; choose another folder, or remove it first")
+    if out.is_dir() and any(out.iterdir()):
+        raise CharmError(f"{out} is not empty; choose another folder, or remove it first")
     if tokenizer is None:
         say(f"training a tokenizer of {vocab:,} tokens", 0)
         model = bpe.train_tokenizer((text for _, documents in shards[:-1] for text in documents), vocab)
@@ -104,38 +103,26 @@ def write_prepared(
     record: dict[str, Any],
     tokenizer: str = "",
 ) -> dict[str, Any]:
-    """Write the folder `out` and its manifest, and return the manifest. Shards are a name and documents as token ids
-    (without BOS). If anything fails, the written files are removed."""
+    """Write the folder `out` whole or not at all, and return its manifest.
+
+    Shards are a name and documents as token ids, without BOS.
+    """
     described: list[dict[str, Any]] = []
-    hashes: dict[str, str] = {}
-    with ExitStack() as undo:
-
-        def put(name: str, content: str | Callable[[BinaryIO], object]) -> None:
-            write_atomically(out / name, content)
-            undo.callback((out / name).unlink)
-            hashes[name] = fingerprint(out / name)["sha256"]
-
-        def put_shard(name: str, source: str, documents: Iterable[Sequence[int] | TokenIds]) -> None:
-            counts: Counter[str] = Counter()
-
-            def write(file: BinaryIO) -> None:
+    with charm_errors(f"{out} cannot be written", OSError), whole_folder(out) as folder:
+        (folder / "tokenizer.json").write_text(tokenizer, "utf-8")
+        np.save(folder / "token_bytes.npy", token_bytes.astype(np.uint16))
+        np.save(folder / "canonical.npy", canonical.astype(np.int32))
+        for number, (source, documents) in enumerate(shards):
+            name, counts = f"shard_{number:05d}.bin", Counter[str]()
+            with (folder / name).open("wb") as file:
                 for ids in documents:
                     if len(ids):
                         tokens = np.array([bos, *ids], dtype="<u2")
                         file.write(tokens.tobytes())
-                        size = int(token_bytes[tokens].sum())
-                        counts.update(documents=1, tokens=len(tokens), bytes=size)
-
-            put(name, write)
+                        counts.update(documents=1, tokens=len(tokens), bytes=int(token_bytes[tokens].sum()))
             if not counts:
                 raise CharmError(f"{source}: the shard is empty")
             described.append({"name": name, "source": source, **counts})
-
-        put("tokenizer.json", tokenizer)
-        put("token_bytes.npy", lambda file: np.save(file, token_bytes.astype(np.uint16)))
-        put("canonical.npy", lambda file: np.save(file, canonical.astype(np.int32)))
-        for number, (source, documents) in enumerate(shards):
-            put_shard(f"shard_{number:05d}.bin", source, documents)
         manifest = {
             "format": FORMAT,
             "vocab": len(token_bytes),
@@ -143,10 +130,9 @@ def write_prepared(
             "canonical_ids": int(canonical.max()) + 1,
             "source": record,
             "shards": described,
-            "sha256": hashes,
+            "sha256": {file.name: fingerprint(file)["sha256"] for file in sorted(folder.iterdir())},
         }
-        write_sealed(out / MANIFEST, manifest)
-        undo.pop_all()
+        write_sealed(folder / MANIFEST, manifest)
     return manifest
 
 
@@ -160,7 +146,8 @@ class Prepared:
     bos: int
 
     @classmethod
-    def read(cls, folder: Path | None) -> Prepared:
+    def read(cls, folder: Path | None, vocab: int | None = None) -> Prepared:
+        """Read and check a folder; `vocab` is that of the model that will read its text."""
         folder = folder or data_dir() / "lm"
         if not (folder / MANIFEST).is_file():
             raise CharmError(f"{folder}: no prepared text here; run `charm lm prepare` first")
@@ -174,6 +161,11 @@ class Prepared:
         for name, digest in manifest["sha256"].items():
             if not (folder / name).is_file() or fingerprint(folder / name)["sha256"] != digest:
                 raise CharmError(f"{folder / name} is missing or damaged")
+        if vocab not in (None, manifest["vocab"]):
+            raise CharmError(
+                f"{folder} has a vocabulary of {manifest['vocab']}, but the model has {vocab}; "
+                f"train with --gpt.vocab {manifest['vocab']}"
+            )
         return cls(folder, manifest, int(manifest["vocab"]), int(manifest["bos"]))
 
     @cached_property
@@ -202,7 +194,7 @@ class Documents:
         self.lengths = np.concatenate(ends) - self.start
 
     def row(self, pieces: Sequence[Piece]) -> TokenIds:
-        """The tokens of a row, with a BOS before each piece."""
+        """Return the tokens of a row, with a BOS before each piece."""
         parts: list[TokenIds] = []
         for number, first, count in pieces:
             at = int(self.start[number]) + first
@@ -268,15 +260,17 @@ def pack(
 
 
 def training_rows(documents: Documents, length: int, tails: Tails) -> Iterator[list[Piece]]:
-    """Endless rows for inputs and targets of `length` tokens: the documents repeat in the same order."""
+    """Pack rows without end for inputs and targets of `length` tokens: the documents repeat in the same order."""
     numbered = ((number, int(documents.lengths[number])) for number in cycle(range(len(documents.lengths))))
     return pack(numbered, length + 1, tails)
 
 
 def validation_rows(documents: Documents, length: int, tails: Tails, tokens: int) -> TokenIds:
-    """The first rows [N, length + 1] of the validation shard, with `tokens` targets in total."""
+    """Pack the first rows [N, length + 1] of the validation shard, with `tokens` targets in total."""
+    if tokens % length:
+        raise CharmError(f"tokens must be a multiple of the row length {length}, got {tokens}")
     packed = pack(enumerate(documents.lengths.tolist()), length + 1, tails)
-    rows = [documents.row(pieces) for pieces in islice(packed, -(-tokens // length))]
+    rows = [documents.row(pieces) for pieces in islice(packed, tokens // length)]
     if len(rows) * length < tokens:
         raise CharmError(
             f"the validation shard has {len(rows)} rows, {len(rows) * length:,} tokens, but {tokens:,} were requested; "

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from torch.nn.attention.varlen import varlen_attn
 
 from charm.language.config import GPTConfig, NgramConfig
-from charm.language.ngram import CastLinear, NgramMemory, NgramTables, back, norm, table_sizes, uniform
+from charm.language.ngram import CastLinear, NgramMemory, NgramTables, delay, draw_uniform, norm, table_sizes
 from charm.memory.parts import Rows
 
 VALUE_GATE = 12  # features of a token that gate its value embedding
@@ -27,7 +27,7 @@ ROPE_BASE = 100_000
 
 
 def attend(q_BTHK: Tensor, k_BTHK: Tensor, v_BTHK: Tensor, window: int) -> Tensor:
-    """Causal attention of each token to itself and `window` tokens before it."""
+    """Attend causally: each token to itself and `window` tokens before it."""
     batch, length = q_BTHK.shape[:2]
     if window < length - 1 and q_BTHK.is_cuda and q_BTHK.dtype == torch.bfloat16:
         # torch's only maintained windowed kernel takes concatenated rows of any length; ours all have one length.
@@ -46,7 +46,7 @@ def attend(q_BTHK: Tensor, k_BTHK: Tensor, v_BTHK: Tensor, window: int) -> Tenso
 
 
 def rotary(length: int, head_width: int) -> tuple[Tensor, Tensor]:
-    """Cosine and sine of every position and pair of features, [T, K / 2]."""
+    """Compute cosine and sine of every position and pair of features, [T, K / 2]."""
     frequencies = ROPE_BASE ** (-torch.arange(0, head_width, 2).double() / head_width)
     angles = torch.outer(torch.arange(length).double(), frequencies)
     return angles.cos().float(), angles.sin().float()
@@ -93,8 +93,8 @@ class GPTBlock(nn.Module):
     def draw(self, generator: torch.Generator) -> None:
         """Draw initial weights; a block initially adds nothing."""
         for layer in (self.attention.query, self.attention.key, self.attention.value):
-            uniform(layer, generator)
-        uniform(self.widen, generator, scale=0.4)
+            draw_uniform(layer, generator)
+        draw_uniform(self.widen, generator, scale=0.4)
         self.attention.output.weight.zero_()
         self.narrow.weight.zero_()
         if self.attention.value_gate is not None:
@@ -118,7 +118,7 @@ class GPT(nn.Module):
         canonical: npt.NDArray[np.int64] | None = None,
         bos: int = 0,
     ) -> None:
-        """Without a seed, weights are not drawn: for counting, or when weights are loaded afterwards."""
+        """Build the model. Without a seed, weights are not drawn: for counting, or when they are loaded afterwards."""
         super().__init__()
         self.config = config
         width, depth = config.model_width, config.depth
@@ -154,7 +154,7 @@ class GPT(nn.Module):
                 table.to(getattr(torch, config.table_dtype))
 
     def window(self, layer: int) -> int:
-        """The attention window of a layer: three short windows, then a long one; the last layer's is long."""
+        """Return the attention window of a layer: three short windows, then a long one; the last layer's is long."""
         is_long = layer % 4 == 3 or layer == self.config.depth - 1
         return self.config.length if is_long else self.config.short_window
 
@@ -177,7 +177,7 @@ class GPT(nn.Module):
             memory.draw(generator)
 
     def ngram_memories(self) -> list[NgramMemory]:
-        """The memories, lowest layer first."""
+        """Return the memories, lowest layer first."""
         return [memory for memory in self.memories.children() if isinstance(memory, NgramMemory)]
 
     def ngram_tables(self) -> list[Rows]:
@@ -189,7 +189,7 @@ class GPT(nn.Module):
         tokens_BTD = self.embedding(ids_BT).to(dtype)
         x = norm(tokens_BTD)
         smear_BT1 = self.smear.to(dtype) * torch.sigmoid(self.smear_gate(x[..., :SMEAR_GATE]))
-        x = kept = x + smear_BT1 * back(x, 1)
+        x = kept = x + smear_BT1 * delay(x, 1)
         first = x.view_as(x)  # not x itself, or the compiler would treat the first layer as a separate kind
         tokens_BTD = tokens_BTD.detach()  # memories send no gradient into the embeddings they compose
         residual_scale, input_scale = self.residual_scale.unbind(), self.input_scale.unbind()
@@ -230,7 +230,7 @@ def layer(
     cos: Tensor,
     sin: Tensor,
 ) -> Tensor:
-    """One layer: mix some of the input into the stream, add the memory, then apply the block."""
+    """Apply one layer: mix some of the input into the stream, add the memory, then apply the block."""
     # In float32: near 1, bfloat16 has steps of 0.008, larger than an update of a scale.
     mixed_BTD = residual_scale * x_BTD.float() + input_scale * first_BTD.float()
     x_BTD = mixed_BTD.to(x_BTD.dtype)
@@ -239,10 +239,8 @@ def layer(
     return block(x_BTD, values_BTD, cos, sin)
 
 
-def output(
-    head: CastLinear, x_BTD: Tensor, backout: Tensor, kept_BTD: Tensor, targets_BT: Tensor | None
-) -> Tensor:
-    """The logits, or the nats of the targets, after subtracting some of the middle layer (back-out)."""
+def output(head: CastLinear, x_BTD: Tensor, backout: Tensor, kept_BTD: Tensor, targets_BT: Tensor | None) -> Tensor:
+    """Compute the logits, or the nats of the targets, after subtracting some of the middle layer (back-out)."""
     logits_BTV = head(norm(x_BTD - backout * kept_BTD)).float()
     logits_BTV = SOFTCAP * torch.tanh(logits_BTV / SOFTCAP)
     if targets_BT is None:
@@ -252,13 +250,11 @@ def output(
 
 
 def components(config: GPTConfig, ngram: NgramConfig) -> dict[str, int]:
-    """The parameters of a model by component, counted without allocating them."""
+    """Count the parameters of a model by component, without allocating them."""
     with torch.device("meta"):
         model = GPT(config, ngram, seed=None)
     backbone = ("embedding", "head", "value tables", "blocks", "scalars")
-    counts = dict.fromkeys(
-        (*backbone, "backbone", "memory tables", "memory maps"), 0
-    )  # a sum after its parts
+    counts = dict.fromkeys((*backbone, "backbone", "memory tables", "memory maps"), 0)  # a sum after its parts
     for name, parameter in model.named_parameters():
         part = name.split(".")[0]
         if part == "memories":

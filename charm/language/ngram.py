@@ -16,16 +16,16 @@ from torch import Tensor, nn
 
 from charm.language.config import NgramConfig
 from charm.language.data import Integers
+from charm.memory.factors import primes_from
 from charm.memory.parts import Rows
 from charm.memory.sharding import read_dense
-from charm.memory.tables import primes_from
 
 ORDERS = 2  # 2-grams and 3-grams
 KERNEL, DILATION = 4, 3  # of the short convolution
 
 
 class CastLinear(nn.Linear):
-    """A map without bias that computes in the type of its input; `uniform` or a zero fill initialises it."""
+    """A map without bias that computes in the type of its input; `draw_uniform` or a zero fill initialises it."""
 
     weight: nn.Parameter
 
@@ -40,27 +40,27 @@ class CastLinear(nn.Linear):
 
 
 def norm(x: Tensor) -> Tensor:
-    """RMS norm over the last dimension, without parameters."""
+    """Apply an RMS norm over the last dimension, without parameters."""
     return F.rms_norm(x, (x.shape[-1],))
 
 
-def back(x_BTD: Tensor, tokens: int) -> Tensor:
-    """The sequence shifted by `tokens`, with zeros before its start."""
+def delay(x_BTD: Tensor, tokens: int) -> Tensor:
+    """Move the sequence later by `tokens`, with zeros before its start."""
     return F.pad(x_BTD, (0, 0, tokens, 0))[:, : x_BTD.shape[1]]
 
 
 def table_sizes(config: NgramConfig, modules: int) -> list[list[list[int]]]:
-    """Rows of each table by module, order and head: no prime is used twice in the whole model."""
+    """Return the rows of each table by module, order and head: no prime is used twice in the whole model."""
     count = modules * ORDERS * config.heads
     sizes = [1] * count if config.rows == 1 else list(islice(primes_from(config.rows), count))
     nested = np.array(sizes).reshape(modules, ORDERS, config.heads)
     return nested.tolist()
 
 
-def hash_multipliers(layer: int, keys: int, seed: int) -> Integers:
-    """Three odd numbers whose products with ids below `keys` stay within int64."""
+def hash_multipliers(layer: int, keys: int) -> Integers:
+    """Draw three odd numbers whose products with ids below `keys` stay within int64."""
     half = (2**63 - 1) // keys // 2
-    return np.random.default_rng(seed + 10007 * layer).integers(0, half, size=ORDERS + 1) * 2 + 1
+    return np.random.default_rng(10007 * layer).integers(0, half, size=ORDERS + 1) * 2 + 1
 
 
 class NgramTables(nn.Module):
@@ -71,21 +71,19 @@ class NgramTables(nn.Module):
     sizes: Tensor
     offsets: Tensor
 
-    def __init__(
-        self, config: NgramConfig, layer: int, sizes: list[list[int]], canonical: Integers, bos: int
-    ) -> None:
+    def __init__(self, config: NgramConfig, layer: int, sizes: list[list[int]], canonical: Integers, bos: int) -> None:
         super().__init__()
         self.before = int(canonical[bos])  # used before the first token
         flat = np.array(sizes, dtype=np.int64)
         offsets = flat.cumsum().reshape(flat.shape) - flat
-        multipliers = hash_multipliers(layer, int(canonical.max()) + 1, config.seed)
+        multipliers = hash_multipliers(layer, int(canonical.max()) + 1)
         buffers = {"canonical": canonical, "multipliers": multipliers, "sizes": flat, "offsets": offsets}
         for name, values in buffers.items():
             self.register_buffer(name, torch.tensor(values, dtype=torch.int64))
         self.rows = Rows(int(flat.sum()), config.width // config.heads, sparse=False)
 
     def addresses(self, ids_BT: Tensor) -> Tensor:
-        """The row of the flat table that each head of each order reads, [B, T, O * H]."""
+        """Return the row of the flat table that each head of each order reads, [B, T, O * H]."""
         keys_BT = self.canonical[ids_BT]
         hashed = keys_BT * self.multipliers[0]
         rows = []
@@ -96,7 +94,7 @@ class NgramTables(nn.Module):
         return torch.cat(rows, dim=-1)
 
     def forward(self, ids_BT: Tensor) -> Tensor:
-        """The vectors that all heads read, 2-grams first, [B, T, O * W]."""
+        """Return the vectors that all heads read, 2-grams first, [B, T, O * W]."""
         addresses = self.addresses(ids_BT)
         return read_dense(self.rows, addresses).flatten(-2)
 
@@ -113,7 +111,7 @@ class TokenComposer(nn.Module):
         self.shift = CastLinear(self.width, self.width)
 
     def forward(self, tokens_BTD: Tensor) -> Tensor:
-        context_BTP = self.context(torch.cat([back(tokens_BTD, 1), back(tokens_BTD, 2)], dim=-1))
+        context_BTP = self.context(torch.cat([delay(tokens_BTD, 1), delay(tokens_BTD, 2)], dim=-1))
         composed_BTP = (1 + self.scale(context_BTP)) * self.token(tokens_BTD) + self.shift(context_BTP)
         return norm(composed_BTP + context_BTP)
 
@@ -128,7 +126,7 @@ class ShortConvolution(nn.Module):
     def forward(self, u_BTD: Tensor) -> Tensor:
         # Four shifted products, which a compiler fuses; depthwise convolution kernels are slow in training.
         x_BTD, weight = norm(u_BTD), self.weight.to(u_BTD.dtype)
-        taps = [back(x_BTD, DILATION * tap) * weight[:, tap] for tap in range(KERNEL)]
+        taps = [delay(x_BTD, DILATION * tap) * weight[:, tap] for tap in range(KERNEL)]
         return u_BTD + F.silu(torch.stack(taps).sum(dim=0))
 
 
@@ -152,7 +150,7 @@ class NgramMemory(nn.Module):
         self.convolution = ShortConvolution(width)
 
     def feature(self, read_BTE: Tensor | None, tokens_BTD: Tensor) -> Tensor:
-        """Features [B, T, F] of the n-grams that end at each token."""
+        """Compute features [B, T, F] of the n-grams that end at each token."""
         if self.composer is None:
             assert read_BTE is not None, "Engram has tables"
             return read_BTE
@@ -169,7 +167,7 @@ class NgramMemory(nn.Module):
         return norm(mixed_BTP)
 
     def forward(self, x_BTD: Tensor, read_BTE: Tensor | None, tokens_BTD: Tensor) -> Tensor:
-        """What is added to x, from the vectors read and the token embeddings (which get no gradient here)."""
+        """Compute what is added to x, from the vectors read and the token embeddings (which get no gradient here)."""
         feature_BTF = self.feature(read_BTE, tokens_BTD)
         fit_BT1 = (norm(self.key(feature_BTF)) * norm(x_BTD)).sum(dim=-1, keepdim=True)
         fit_BT1 = fit_BT1 / math.sqrt(x_BTD.shape[-1])
@@ -182,13 +180,13 @@ class NgramMemory(nn.Module):
         tables must then not be zero, or neither of the two would ever get a gradient."""
         for part in self.modules():
             if isinstance(part, CastLinear):
-                uniform(part, generator)
+                draw_uniform(part, generator)
         self.value.weight.zero_()
         self.convolution.weight.zero_()
 
 
 @torch.no_grad()
-def uniform(layer: CastLinear, generator: torch.Generator, scale: float = 1.0) -> None:
-    """Weights of variance scale^2 / inputs."""
+def draw_uniform(layer: CastLinear, generator: torch.Generator, scale: float = 1.0) -> None:
+    """Draw weights of variance scale^2 / inputs."""
     bound = scale * math.sqrt(3 / layer.in_features)
     layer.weight.uniform_(-bound, bound, generator=generator)

@@ -19,17 +19,18 @@ from torch.optim import AdamW, Optimizer
 from charm.language.config import LMConfig
 from charm.language.gpt import GPT
 from charm.memory.optimizers import RowAdamW
-from charm.training.assembly import OptimizerSet, Part, to_move
+from charm.training.optimizers import OptimizerSet, Part, group_tensors
 
 REFERENCE_BATCH = 2**19  # tokens; learning rates grow with the square root of the batch
 REFERENCE_WIDTH = 768  # learning rates of embeddings and head fall with the square root of the width
 EPS = 1e-10
 MOMENTUM = (0.85, 0.97, 0.90)  # Muon's at the start, after MOMENTUM_WARMUP updates, and at the end
 MOMENTUM_WARMUP = 400
+WARMDOWN, FINAL = 0.65, 0.05  # the last share of a run, over which rates fall to a share of their full size
 
 
 def parameter_groups(model: GPT, config: LMConfig) -> dict[str, list[dict[str, Any]]]:
-    """Parameter groups for Muon, AdamW and the n-gram tables, with settings at full rate; every parameter is in one."""
+    """List parameter groups for Muon, AdamW and the n-gram tables, with settings at full rate."""
     rates = config.optimizer
     by_batch = math.sqrt(config.batch / REFERENCE_BATCH)
     by_width = by_batch * (model.config.model_width / REFERENCE_WIDTH) ** -0.5
@@ -54,12 +55,12 @@ def parameter_groups(model: GPT, config: LMConfig) -> dict[str, list[dict[str, A
             muon(maps, rates.matrix_lr * dense_multiplier),
         ],
         "adamw": [
-            adamw(model.embedding.parameters(), rates.embedding_lr * by_width, (0.8, 0.995), 0.001),
-            adamw(model.values.parameters(), rates.value_lr * by_width, (0.8, 0.995), 0.01),
+            adamw(model.embedding.parameters(), 0.3 * by_width, (0.8, 0.995), 0.001),
+            adamw(model.values.parameters(), 0.15 * by_width, (0.8, 0.995), 0.01),
             adamw(model.head.parameters(), rates.head_lr * by_width, (0.8, 0.96), 0.01),
-            adamw([model.residual_scale], rates.residual_lr * by_batch, (0.8, 0.95), 0.05),
-            adamw([model.input_scale], rates.input_lr * by_batch, (0.96, 0.95), 0.0),
-            adamw([model.smear_gate.weight, model.smear, model.backout], rates.smear_lr, (0.8, 0.95), 0.0),
+            adamw([model.residual_scale], 0.005 * by_batch, (0.8, 0.95), 0.05),
+            adamw([model.input_scale], 0.5 * by_batch, (0.96, 0.95), 0.0),
+            adamw([model.smear_gate.weight, model.smear, model.backout], 0.2, (0.8, 0.95), 0.0),
             adamw(small, rates.memory_lr * dense_multiplier * by_batch, (0.8, 0.95), 0.0),
         ],
         "tables": [adamw(tables, rates.memory_lr * multiplier * by_batch, (0.8, 0.995), 0.0)],
@@ -94,15 +95,14 @@ class LMOptimizers(OptimizerSet):
 
 
 def schedule(update: int, config: LMConfig) -> tuple[float, float, float]:
-    """The factor of all learning rates at one update, Muon's momentum, and the factor of its weight decay."""
-    rates, steps = config.optimizer, config.steps
-    down = round(rates.warmdown * steps)  # updates of the warm-down
-    left = steps - update
+    """Return the factor of all learning rates at one update, Muon's momentum, and the factor of its weight decay."""
+    warmup, down = config.optimizer.warmup, round(WARMDOWN * config.steps)  # in updates
+    left = config.steps - update
     rate = 1.0
-    if update < rates.warmup:
-        rate = (update + 1) / rates.warmup
+    if update < warmup:
+        rate = (update + 1) / warmup
     elif left < down:
-        rate = rates.final_lr + (1 - rates.final_lr) * left / down
+        rate = FINAL + (1 - FINAL) * left / down
     low, high, last = MOMENTUM
     if update < MOMENTUM_WARMUP:
         momentum = low + (high - low) * update / MOMENTUM_WARMUP
@@ -110,7 +110,7 @@ def schedule(update: int, config: LMConfig) -> tuple[float, float, float]:
         momentum = last + (high - last) * left / down
     else:
         momentum = high
-    return rate, momentum, 0.5 * (1 + math.cos(math.pi * update / steps))
+    return rate, momentum, 0.5 * (1 + math.cos(math.pi * update / config.steps))
 
 
 # Odd polynomials a x + b x^3 + c x^5 that, applied in turn, map singular values in (0, 1] close to 1.
@@ -130,7 +130,7 @@ def polar(
     coefficients: Sequence[tuple[float, float, float]] = POLAR_EXPRESS,
     safety: float = SAFETY,
 ) -> Tensor:
-    """Approximate U V^T of each matrix's singular value decomposition U S V^T, computed in `dtype`."""
+    """Compute nearly U V^T of each matrix's singular value decomposition U S V^T, computed in `dtype`."""
     is_tall = matrices_NOI.shape[-2] > matrices_NOI.shape[-1]
     x = (matrices_NOI.mT if is_tall else matrices_NOI).to(dtype)  # wide, so that the products are small
     x = x / (torch.linalg.matrix_norm(x, keepdim=True) * safety + 1e-6)
@@ -173,7 +173,7 @@ class NorMuon(Optimizer):
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         assert closure is None
         for group in self.param_groups:
-            columns = to_move(self, group, momentum=torch.zeros_like, square=_lines)
+            columns = group_tensors(self, group, momentum=torch.zeros_like, square=_lines)
             ready = sorted(zip(*columns, strict=True), key=_shape)
             for shape, same in groupby(ready, key=_shape):
                 self._step(list(zip(*same, strict=True)), shape, group)
@@ -198,6 +198,6 @@ def _shape(columns: Sequence[Tensor]) -> tuple[int, ...]:
 
 
 def _lines(weight: Tensor) -> Tensor:
-    """A zero for each line across the longer axis."""
+    """Make a zero for each line across the longer axis."""
     outputs, inputs = weight.shape
     return weight.new_zeros((outputs, 1) if outputs >= inputs else (1, inputs))

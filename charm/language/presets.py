@@ -22,16 +22,14 @@ import numpy as np
 
 from charm.domains import Counted
 from charm.errors import CharmError
-from charm.language.config import GPTConfig, LMConfig, LMOptimizerConfig, NgramConfig, NgramVariant
+from charm.language.config import GPTConfig, LMConfig, LMOptimizerConfig, NgramConfig
 from charm.language.gpt import components
 from charm.language.ngram import table_sizes
 from charm.tables import Table
 
-VOCAB = 32_768
 
-
-def deep(depth: int) -> LMConfig:
-    """The paper's stock backbones, with the same number of updates in every variant."""
+def paper_backbone(depth: int) -> LMConfig:
+    """Train a stock backbone of the paper, with the same number of updates in every variant."""
     if depth == 12:
         return LMConfig(GPTConfig(12), steps=2270, batch=2**19, device_rows=32)
     # Weight decay falls with the tokens of the run: 0.28 x sqrt(2) x 1.156 / 4.569.
@@ -40,7 +38,7 @@ def deep(depth: int) -> LMConfig:
 
 
 def tiny() -> LMConfig:
-    """Minutes on a CPU, on Python's own documentation: `charm lm prepare --python --vocab 2048`."""
+    """Train minutes on a CPU, on Python's own documentation: `charm lm prepare --python --vocab 2048`."""
     gpt = GPTConfig(
         depth=4,
         width=128,
@@ -65,7 +63,7 @@ def tiny() -> LMConfig:
 
 
 def matched_rows(gpt: GPTConfig, ngram: NgramConfig) -> int:
-    """The smallest number of rows with which Engram has at least as many parameters as CoSE with these tables."""
+    """Find the smallest number of rows with which Engram has at least as many parameters as CoSE with these tables."""
     modules, columns = len(ngram.layers_in(gpt.depth)), ngram.width // ngram.heads
     missing = (
         components(gpt, replace(ngram, variant="cose"))["memory"]
@@ -85,41 +83,33 @@ NAMED = re.compile(
 )
 
 
-def paper_memory(depth: int, name: str) -> NgramConfig | None:
-    """Return a memory of the paper by name, for its backbone of this depth; "" is none, None an unknown name."""
-    gpt, found = deep(depth).gpt, NAMED.fullmatch(name)
+def memory_named(base: str, name: str) -> NgramConfig | None:
+    """Return a memory for a preset by its name; None if there is no such memory."""
+    is_tiny, gpt = base == "lm-tiny", LM_PRESETS[base]().gpt
+    found = NAMED.fullmatch(f"{name}-x4" if is_tiny else name)
     if found is None:
-        return None if name else NgramConfig()
-    rows = 1 if found["times"] is None else int(found["times"]) * VOCAB
-    memory = NgramConfig(found["variant"], rows, int(found["width"] or gpt.model_width // 2))  # type: ignore[arg-type]
+        return None
+    rows = 1 if found["times"] is None else int(found["times"]) * gpt.vocab
+    width = int(found["width"] or gpt.model_width // 2)
+    layers = (1, 2) if is_tiny else ()
+    memory = NgramConfig(found["variant"], rows, width, layers=layers)  # type: ignore[arg-type]
     return replace(memory, rows=matched_rows(gpt, memory)) if found["matched"] else memory
 
 
-def tiny_memory(name: str) -> NgramConfig | None:
-    """Return a memory for the tiny model: engram, cose or mixture; "" is none, None an unknown name."""
-    if not name:
-        return NgramConfig()
-    known: dict[str, NgramVariant] = {"engram": "engram", "cose": "cose", "mixture": "mixture"}
-    return NgramConfig(known[name], 4 * 2048, 64, layers=(1, 2)) if name in known else None
-
-
 LM_PRESETS: dict[str, Callable[[], LMConfig]] = {
-    "lm-d12": partial(deep, 12),
-    "lm-d20": partial(deep, 20),
+    "lm-d12": partial(paper_backbone, 12),
+    "lm-d20": partial(paper_backbone, 20),
     "lm-tiny": tiny,
-}
-MEMORIES: dict[str, Callable[[str], NgramConfig | None]] = {
-    "lm-d12": partial(paper_memory, 12),
-    "lm-d20": partial(paper_memory, 20),
-    "lm-tiny": tiny_memory,
 }
 
 
 def lm_preset(name: str) -> LMConfig:
     """Return a preset; its name may be followed by that of a memory, as in lm-d12-cose-x5 and lm-tiny-cose."""
-    base = next((one for one in LM_PRESETS if name == one or name.startswith(f"{one}-")), None)
-    memory = None if base is None else MEMORIES[base](name.removeprefix(base).removeprefix("-"))
-    if base is None or memory is None:
+    if name in LM_PRESETS:
+        return LM_PRESETS[name]()
+    base = next((one for one in LM_PRESETS if name.startswith(f"{one}-")), "")
+    memory = memory_named(base, name.removeprefix(f"{base}-")) if base else None
+    if memory is None:
         raise CharmError(
             f"there is no preset {name}; the names are {', '.join(LM_PRESETS)}, alone or followed by a memory as in "
             f"lm-d12-cose-x5 and lm-tiny-cose"
@@ -128,11 +118,9 @@ def lm_preset(name: str) -> LMConfig:
 
 
 def count_lm(name: str, config: LMConfig, data_rows: bool, data: Path | None) -> Counted:
+    """Count the parameters of a preset, for `charm params`."""
     counts = components(config.gpt, config.ngram)
     sums = [number for number, part in enumerate(counts) if part in ("backbone", "memory", "total")]
-    rows = [
-        [part if number in sums else f"  {part}", f"{count:,}"]
-        for number, (part, count) in enumerate(counts.items())
-    ]
+    rows = [[part if n in sums else f"  {part}", f"{count:,}"] for n, (part, count) in enumerate(counts.items())]
     table = Table(["component", "parameters"], rows, f"Parameters of {name}", totals=sums)
     return Counted({"preset": name, **counts}, table, counts["memory"], counts["total"])

@@ -7,7 +7,7 @@ torchrun --nproc-per-node 8 -m charm train lm-d12-cose-x5 --out runs/cose
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
@@ -20,7 +20,7 @@ import torch.distributed as dist
 from torch import Tensor
 from torch.distributed.tensor import DTensor
 
-from charm.config import read_run_config
+from charm.config import read_run_config, refuse_below
 from charm.devices import Place, to_device
 from charm.errors import CharmError
 from charm.files import read_sealed, write_atomically, write_sealed
@@ -31,6 +31,8 @@ from charm.language.optimizers import LMOptimizers, schedule
 from charm.memory.sharding import like, shard_dense
 from charm.progress import say, track
 from charm.runs import checkpoint
+from charm.runs.metrics import curve, read_metrics
+from charm.tables import UNKNOWN, Table
 from charm.training.engine import Engine, Exam, Job, LogEntry, compiles, train
 
 
@@ -39,21 +41,14 @@ class LMJob(Job):
 
     def __init__(self, config: LMConfig, place: Place, say: Callable[[str], None] = print) -> None:
         self.config, self.place, self.say = config, place, say
-        self.data = Prepared.read(config.data)
+        self.data = Prepared.read(config.data, config.gpt.vocab)
         self.manifest = self.data.manifest
         self.work = (config.batch, "tokens")
-        if self.data.vocab != config.gpt.vocab:
-            raise CharmError(
-                f"{self.data.folder} has a vocabulary of {self.data.vocab}, but the model has {config.gpt.vocab}; "
-                f"give --gpt.vocab {self.data.vocab}"
-            )
         self.rows = config.batch // config.gpt.length  # of an update
         first, last = place.share(self.rows)
         self.part = min(config.device_rows, last - first)
         if (last - first) % self.part:
-            raise CharmError(
-                f"the {last - first} rows of a process cannot be split into equal parts of {self.part}"
-            )
+            raise CharmError(f"the {last - first} rows of a process cannot be split into equal parts of {self.part}")
         self.model = GPT(config.gpt, config.ngram, config.seed, self.data.canonical, self.data.bos)
         if config.optimizer.table_update == "rows":
             for rows in self.model.ngram_tables():
@@ -106,6 +101,7 @@ class LMJob(Job):
         return LogEntry(scores, f"{scores['bpb']:.5f} bits per byte")
 
     def compile(self) -> None:
+        """Compile the model if requested, and fall back to plain code where that fails."""
 
         def attempt() -> None:
             self.model.compile_parts()
@@ -117,11 +113,8 @@ class LMJob(Job):
         self.model.zero_grad(set_to_none=True)
 
     def save(self, folder: Path) -> None:
-        """Sharded rows go to separate files."""
-        parts = {
-            "model": self.model.state_dict(),
-            "optimizer": checkpoint.optimizer_tensors(self.optimizers.all),
-        }
+        """Write the weights and moments; sharded rows go to separate files."""
+        parts = {"model": self.model.state_dict(), "optimizer": checkpoint.optimizer_tensors(self.optimizers.all)}
         own: dict[str, Tensor] = {}
         for part, tensors in parts.items():
             sharded = {name: value for name, value in tensors.items() if isinstance(value, DTensor)}
@@ -148,7 +141,7 @@ class LMJob(Job):
 
 
 def inputs_and_targets(rows: list[TokenIds], device: torch.device) -> tuple[Tensor, Tensor]:
-    """Rows of T + 1 tokens as inputs [B, T] and targets [B, T] one token later."""
+    """Split rows of T + 1 tokens into inputs [B, T] and targets [B, T] one token later."""
     tokens = to_device(np.stack(rows).astype(np.int32), device).long()
     return tokens[:, :-1].contiguous(), tokens[:, 1:].contiguous()
 
@@ -157,7 +150,7 @@ def inputs_and_targets(rows: list[TokenIds], device: torch.device) -> tuple[Tens
 def bits_per_byte(
     model: GPT, rows: TokenIds, token_bytes: Integers, place: Place, at_once: int, show: bool = False
 ) -> dict[str, float]:
-    """Nats / (ln 2 * bytes), both summed over the text targets of the rows [N, T + 1]; special tokens count in neither.
+    """Compute nats / (ln 2 * bytes), both summed over the text targets of the rows [N, T + 1]; specials do not count.
 
     All processes share the work and get the same result; `show` draws a progress bar.
     """
@@ -192,7 +185,7 @@ def train_lm(
 
 
 def load_model(run: Path, device: torch.device) -> tuple[GPT, int]:
-    """The model of a run's newest intact checkpoint, and its step."""
+    """Load the model of a run's newest intact checkpoint, and return it with its step."""
     config = read_run_config(run, LMConfig)
     found = checkpoint.last_good(run, say)
     if found is None:
@@ -216,28 +209,20 @@ class LMEvaluation:
     """Prepared text; by default as in training."""
 
     def __post_init__(self) -> None:
-        if self.rows < 1 or (self.tokens is not None and self.tokens < 1):
-            raise CharmError(f"rows and tokens must be >= 1, got {self.rows} and {self.tokens}")
+        refuse_below(1, {"rows": self.rows, "tokens": self.tokens})
 
 
 def evaluate(run: Path, options: LMEvaluation, place: Place) -> tuple[dict[str, Any], str] | None:
-    """Bits per byte of a run's newest checkpoint, also written to its folder eval."""
+    """Compute bits per byte of a run's newest checkpoint, and write them to its folder eval."""
     config = read_run_config(run, LMConfig)
     model, step = load_model(run, place.device)
-    prepared = Prepared.read(options.data or config.data)
-    if prepared.vocab != config.gpt.vocab:
-        raise CharmError(
-            f"{prepared.folder} has a vocabulary of {prepared.vocab}, but the model has {config.gpt.vocab}"
-        )
-    learned, read = (one["sha256"]["tokenizer.json"] for one in (read_manifest(run), prepared.manifest))
-    if learned != read:
+    prepared = Prepared.read(options.data or config.data, config.gpt.vocab)
+    if read_manifest(run)["sha256"]["tokenizer.json"] != prepared.manifest["sha256"]["tokenizer.json"]:
         raise CharmError(
             f"{prepared.folder} was prepared with another tokenizer than {run}; prepare it again with --tokenizer "
             f"{run / 'tokenizer.json'}"
         )
     tokens = options.tokens or config.evaluate_tokens
-    if tokens % config.gpt.length:
-        raise CharmError(f"tokens must be a multiple of the row length {config.gpt.length}, got {tokens}")
     text = validation_rows(prepared.documents("validation"), config.gpt.length, config.tails, tokens)
     scores = bits_per_byte(model, text, prepared.token_bytes, place, options.rows, show=place.is_main)
     if not place.is_main:
@@ -272,10 +257,30 @@ def read_manifest(run: Path) -> dict[str, Any]:
 
 
 def read_part(folder: Path, part: str) -> dict[str, Tensor]:
-    """The full tensors of a checkpoint's model or optimizers, with sharded rows joined."""
+    """Read the full tensors of a checkpoint's model or optimizers, with sharded rows joined."""
     tensors = checkpoint.read_tensors(folder / f"{part}.safetensors")
     parts = [checkpoint.read_tensors(file) for file in sorted(folder.glob("rows_*.safetensors"))]
     for name in parts[0] if parts else []:
         if name.startswith(f"{part}/"):
             tensors[name.removeprefix(f"{part}/")] = torch.cat([one[name] for one in parts])
     return tensors
+
+
+# Name in metrics.jsonl -> title, and whether it is a share.
+LM_CURVES = {
+    "loss": ("Loss, nats per token", False),
+    "evaluation/bpb": ("Bits per byte", False),
+    "tokens_per_second": ("Tokens per second", False),
+}
+
+
+def lm_tables(runs: Sequence[Path], names: Sequence[str]) -> list[Table]:
+    """Lay out the memory of each run, and its newest bits per byte."""
+    rows = []
+    for name, run in zip(names, runs, strict=True):
+        points = curve(read_metrics(run), "evaluation/bpb")
+        ngram = read_sealed(run / "config.json").get("ngram", {})
+        memory = [str(ngram.get(field, UNKNOWN)) for field in ("variant", "rows", "width")]
+        last = [f"{points[-1][0]:,}", f"{points[-1][1]:.5f}"] if points else ["not evaluated yet", UNKNOWN]
+        rows.append([name, *memory, *last])
+    return [Table(["run", "n-gram memory", "rows", "width", "step", "bits per byte"], rows)]

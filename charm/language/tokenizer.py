@@ -72,7 +72,7 @@ def bos_id(tokenizer: Tokenizer) -> int:
 
 
 def token_bytes(tokenizer: Tokenizer) -> list[bytes]:
-    """The raw bytes of each token by id; none for specials."""
+    """Return the raw bytes of each token by id; none for specials."""
     from tokenizers.pre_tokenizers import ByteLevel
 
     # Byte-level BPE writes printable Latin-1 unchanged, and the other bytes in order from U+0100 on.
@@ -80,24 +80,24 @@ def token_bytes(tokenizer: Tokenizer) -> list[bytes]:
     byte_of = {letter: ord(letter) for letter in letters if ord(letter) < 256}
     others = [byte for byte in range(256) if chr(byte) not in byte_of]
     byte_of |= dict(zip(letters[len(byte_of) :], others, strict=True))
-    specials = set(SPECIALS)
     vocabulary = tokenizer.get_vocab()
     if sorted(vocabulary.values()) != list(range(len(vocabulary))) or len(vocabulary) > MOST_TOKENS:
         raise CharmError(f"token ids must be 0, 1, 2, ... without gaps, and at most {MOST_TOKENS:,} of them")
     found = [b""] * len(vocabulary)
     for token, number in vocabulary.items():
-        if token not in specials:
-            if not set(token) <= byte_of.keys():
-                raise CharmError(
-                    f"the tokenizer's token {token!r} is neither bytes, as byte-level BPE writes them, "
-                    f"nor one of our special tokens"
-                )
-            found[number] = bytes(byte_of[character] for character in token)
+        if token in SPECIALS:
+            continue
+        if not set(token) <= byte_of.keys():
+            raise CharmError(
+                f"the tokenizer's token {token!r} is neither bytes, as byte-level BPE writes them, "
+                f"nor one of our special tokens"
+            )
+        found[number] = bytes(byte_of[character] for character in token)
     return found
 
 
 def canonical_ids(tokens: list[bytes]) -> npt.NDArray[np.int64]:
-    """The id that n-grams use for each token: the same for tokens that differ only in case, accents or spacing.
+    """Return the id that n-grams use for each token: the same for tokens that differ only in case, accents or spacing.
 
     Keys are numbered in order of appearance. Bytes that are not valid text alone are their own keys, and so are
     specials, which have no bytes.
@@ -107,8 +107,7 @@ def canonical_ids(tokens: list[bytes]) -> npt.NDArray[np.int64]:
     found = np.zeros(len(tokens), dtype=np.int64)
     for number, raw in enumerate(tokens):
         text = raw.decode("utf-8", errors="replace")
-        alone: bytes | int | None = number if not raw else raw if "\ufffd" in text else None
-        key = alone if alone is not None else normalize(text) or text
+        key = number if not raw else raw if "\ufffd" in text else normalize(text) or text
         found[number] = keys.setdefault(key, len(keys))
     return found
 

@@ -3,21 +3,11 @@
 A key is a mapping from field name to integer tensor; a memory turns a batch of keys into vectors.
 """
 
-from charm.memory.composers import (
-    COMPOSERS,
-    Add,
-    Composer,
-    Film,
-    FilmAdd,
-    FilmHeads,
-    Hypernetwork,
-    MixtureOfExperts,
-)
+from charm.memory.composers import COMPOSERS, Add, Composer, Film, FilmAdd, FilmHeads, Hypernetwork, MixtureOfExperts
 from charm.memory.cose import CoSE, CoSEConfig, ParameterGroups, TableMemory, grouped_parameters
-from charm.memory.factors import Factor, Lookup, SlotPermutation, Sum, factor_parameters
+from charm.memory.factors import Factor, KeyedTable, Lookup, RowTable, SlotPermutation, Sum, factor_parameters
 from charm.memory.optimizers import DenseAdamW, RowAdamW, RowSignSGD
 from charm.memory.parts import Key, MemoryModule, Rows, dense_parameters, row_parameters
-from charm.memory.tables import KeyedTable, RowTable
 
 __all__ = [
     "COMPOSERS",

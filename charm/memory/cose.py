@@ -11,9 +11,8 @@ from torch import Tensor, nn
 
 from charm.errors import CharmError
 from charm.memory.composers import COMPOSERS, Composer
-from charm.memory.factors import Factor, Lookup, factor_parameters
+from charm.memory.factors import Factor, KeyedTable, RowTable, factor_parameters
 from charm.memory.parts import Key, MemoryModule, dense_parameters, row_parameters
-from charm.memory.tables import KeyedTable, RowTable
 
 MOST = 2**16  # columns: a configuration from a file must not use up all memory
 
@@ -47,7 +46,7 @@ class CoSEConfig:
 
     @property
     def idle(self) -> dict[str, str]:
-        """Fields that have no effect beside the values of others, each with the reason."""
+        """Fields that have no effect given the values of others, each with the reason."""
         names: tuple[str, ...] = () if self.design == "separate" else ("color_pool",)
         if self.design != "cose":
             names += ("gate", "residual", "composer", "dihedral", "colors")
@@ -62,18 +61,13 @@ class CoSEConfig:
         """Whether there are rows of instances, which have their own optimizer."""
         return self.design != "cose" or self.rank > 0
 
-    @property
-    def sparse_base(self) -> bool:
-        """Whether the base factor's table has sparse gradients, for a row optimizer."""
-        return False
-
 
 class CoSE(MemoryModule):
     """composed + gate * residual, with composed = composer(base, modifiers).
 
-    The composed vector carries what related keys share, the residual what belongs to one instance alone.
-    Without a residual this is pure composition. The gate reads the composed vector, per column, and starts at
-    one half; without it the residual is added unchanged, so that zero rows leave the composed vector.
+    The composed vector carries what related keys share, the residual what belongs to one instance alone. Without a
+    residual this is pure composition. The gate reads the composed vector, per column, and starts at one half; without
+    it the residual is added unchanged, so that zero rows leave the composed vector.
     """
 
     def __init__(
@@ -113,14 +107,14 @@ class CoSE(MemoryModule):
             nn.init.zeros_(self.gate.bias)
 
     def compose(self, key: Key) -> Tensor:
-        """The compositional branch alone, [B, D]."""
+        """Compute the compositional branch alone, [B, D]."""
         base_BD = self.base(key)
         modifiers = [modifier(key) for modifier in self.modifiers]
         _check_batch(base_BD, *modifiers)
         return self.composer(base_BD, modifiers)
 
     def open(self, composed_BD: Tensor) -> Tensor:
-        """The share of each column of the residual that passes, [B, D] in 0..1."""
+        """Return the share of each column of the residual that passes, [B, D] in 0..1."""
         return torch.ones_like(composed_BD) if self.gate is None else self.gate(composed_BD).sigmoid()
 
     def forward(self, key: Key) -> Tensor:
@@ -151,22 +145,15 @@ class ParameterGroups(NamedTuple):
 
     shared: list[nn.Parameter]  # dense gradients, for any optimizer
     factors: list[nn.Parameter]  # factor tables with dense gradients, which may learn at their own rate
-    base_rows: list[nn.Parameter]  # the base factor's table where its gradients are sparse
-    rows: list[nn.Parameter]  # all other tables with sparse gradients, for a row optimizer
+    rows: list[nn.Parameter]  # tables with sparse gradients, for a row optimizer
 
 
 def grouped_parameters(module: nn.Module) -> ParameterGroups:
     """Group the parameters of a module by the kind of optimizer they need."""
-    bases = [part.base for part in module.modules() if isinstance(part, CoSE)]
-    base_rows = [base.rows.weight for base in bases if isinstance(base, Lookup) and base.rows.sparse]
     factors = factor_parameters(module)
-    apart = {id(parameter) for parameter in (*base_rows, *factors)}
-    return ParameterGroups(
-        [parameter for parameter in dense_parameters(module) if id(parameter) not in apart],
-        factors,
-        base_rows,
-        [table for table in row_parameters(module) if id(table) not in apart],
-    )
+    apart = {id(parameter) for parameter in factors}
+    shared = [parameter for parameter in dense_parameters(module) if id(parameter) not in apart]
+    return ParameterGroups(shared, factors, row_parameters(module))
 
 
 def _check_batch(*vectors: Tensor) -> None:

@@ -29,48 +29,44 @@ class TableSummary:
 
 @dataclass(frozen=True)
 class Reads:
-    """What the examples read: means over examples of the norms of each part's vector, and the gate's mean.
-
-    `gate_share` is the share of the residual that passes the gate, averaged over examples and columns: 1
-    where there is no gate, 0 where there is no residual.
-    """
+    """What the examples read: means over examples of the norms of each part's vector, and the gate's mean."""
 
     examples: int
-    gate_share: float
+    gate_share: float  # of the residual, over examples and columns: 1 without a gate, 0 without a residual
     norms: dict[str, float]  # "base", "modifier 0", ..., "composed", "residual" (after the gate), "memory"
 
 
+@torch.no_grad()
 def tables(memory: MemoryModule) -> list[TableSummary]:
-    """A summary of every table and every set of slots in the memory, in the order of its modules."""
-    summaries = []
+    """Summarise every table and every set of slots in the memory, in the order of its modules."""
+    found: dict[str, Tensor] = {}
     for name, part in memory.named_modules():
         if isinstance(part, Rows):
-            rows = part.weight[1:] if part.reserved_row else part.weight
-            summaries.append(_summary(name or "rows", rows))
+            found[name or "rows"] = part.weight[1:] if part.reserved_row else part.weight
         elif isinstance(part, SlotPermutation):
-            summaries.append(_summary(f"{name}.base".lstrip("."), part.base.unsqueeze(0)))
-            summaries.append(_summary(f"{name}.slots".lstrip("."), part.slots))
+            found |= {f"{name}.base".lstrip("."): part.base[None], f"{name}.slots".lstrip("."): part.slots}
+    summaries = []
+    for name, rows in found.items():
+        norms = rows.norm(dim=1)
+        trained = norms[norms > 0].double()
+        mean, largest = (trained.mean().item(), trained.max().item()) if len(trained) else (0.0, 0.0)
+        summaries.append(TableSummary(name, len(rows), rows.shape[1], len(rows) - len(trained), mean, largest))
     return summaries
 
 
 @torch.no_grad()
 def reads(memory: CoSE | TableMemory, keys: Iterable[Key]) -> Reads:
     """Read the memory at batches of keys and average over all their examples."""
-    examples = 0
-    sums: dict[str, float] = defaultdict(float)
+    examples, sums = 0, defaultdict[str, float](float)
     for key in keys:
-        parts: dict[str, Tensor] = {}
-        share = 1.0
+        parts, share = {"memory": memory(key)}, 1.0
         if isinstance(memory, CoSE):
-            parts["base"] = memory.base(key)
+            parts["base"], parts["composed"], share = memory.base(key), memory.compose(key), 0.0
             parts |= {f"modifier {n}": modifier(key) for n, modifier in enumerate(memory.modifiers)}
-            parts["composed"] = memory.compose(key)
-            share = 0.0
             if memory.residual is not None:
                 gate_BD = memory.open(parts["composed"])
                 parts["residual"] = gate_BD * memory.residual(key, parts["composed"])
                 share = gate_BD.double().mean().item()
-        parts["memory"] = memory(key)
         examples += len(parts["memory"])
         sums["gate"] += share * len(parts["memory"])
         for name, vectors_BD in parts.items():
@@ -79,11 +75,3 @@ def reads(memory: CoSE | TableMemory, keys: Iterable[Key]) -> Reads:
         raise CharmError("no keys were given to read the memory at")
     means = {name: total / examples for name, total in sums.items()}
     return Reads(examples, means.pop("gate"), means)
-
-
-@torch.no_grad()
-def _summary(name: str, rows: Tensor) -> TableSummary:
-    norms = rows.norm(dim=1)
-    trained = norms[norms > 0].double()
-    mean, largest = (trained.mean().item(), trained.max().item()) if len(trained) else (0.0, 0.0)
-    return TableSummary(name, len(rows), rows.shape[1], len(rows) - len(trained), mean, largest)

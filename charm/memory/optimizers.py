@@ -1,10 +1,9 @@
 """Optimizers that update single rows, for tables of which a step reads only a few rows.
 
-They take the sparse gradients of `charm.memory` tables. In a process group the entries of all ranks are
-gathered and summed (the loss is expected to be divided by the global batch already), and every rank then
-makes the same update, bit for bit. For that, all ranks must have gradients for the same parameters and, on GPUs, the
-same number of entries. Tables sharded by `charm.memory.sharding.shard_rows` already have all entries of their rows:
-use `gather=False` for them.
+They take the sparse gradients of `charm.memory` tables. In a process group the entries of all ranks are gathered and
+summed (the loss is expected to be divided by the global batch already), and every rank then makes the same update, bit
+for bit. For that, all ranks must have gradients for the same parameters and, on GPUs, the same number of entries.
+Tables sharded by `charm.memory.sharding.shard_rows` have all entries of their rows already: use `gather=False` there.
 
 Shapes: N entries of the gradient over all ranks (one per read, duplicates included), C columns of a row.
 No size here depends on the data, and nothing is copied to the host, so a GPU never waits.
@@ -19,10 +18,11 @@ import torch
 import torch.distributed as dist
 import torch.nn.functional as F
 from torch import Tensor
-from torch.optim import AdamW, Optimizer
+from torch.optim import SGD, Adagrad, AdamW, Optimizer, SparseAdam
+from torch.optim.optimizer import register_optimizer_step_pre_hook
 
 from charm.errors import CharmError
-from charm.memory.exchange import all_gather
+from charm.memory.parts import all_gather
 
 
 class RowOptimizer(Optimizer):
@@ -35,7 +35,7 @@ class RowOptimizer(Optimizer):
         super().__init__(params, settings)
 
     def change(self, table: Tensor, ids_N: Tensor, grads_NC: Tensor, group: dict[str, Any]) -> Tensor:
-        """The change [N, C] of the rows that were read, from the sums of their gradients."""
+        """Compute the change [N, C] of the rows that were read, from the sums of their gradients."""
         raise NotImplementedError
 
     @torch.no_grad()
@@ -58,9 +58,7 @@ class RowSignSGD(RowOptimizer):
     A row whose gradients sum to zero only decays; a row that was not read stays unchanged.
     """
 
-    def __init__(
-        self, params: Iterable[Any], lr: float = 1e-2, weight_decay: float = 0.1, gather: bool = True
-    ) -> None:
+    def __init__(self, params: Iterable[Any], lr: float = 1e-2, weight_decay: float = 0.1, gather: bool = True) -> None:
         super().__init__(params, lr=lr, weight_decay=weight_decay, gather=gather)
 
     def change(self, table: Tensor, ids_N: Tensor, grads_NC: Tensor, group: dict[str, Any]) -> Tensor:
@@ -101,15 +99,14 @@ class RowAdamW(RowOptimizer):
         return mean_NC / correction1_N1 / (square_NC.sqrt() / correction2_N1 + group["eps"])
 
     def _state_of(self, table: Tensor) -> dict[str, Tensor]:
-        """The table's state, extended for rows that were added to the table."""
+        """Return the table's state, extended for rows that were added to the table."""
         state = self.state[table]
         if not state:
             # "steps", not "step", which torch would leave on the wrong device when loading a state.
             state["steps"] = table.new_zeros(0)
             state["mean"] = table.new_zeros(0, table.shape[1])
             state["square"] = table.new_zeros(0, table.shape[1])
-        missing = table.shape[0] - state["steps"].shape[0]
-        if missing > 0:
+        if (missing := table.shape[0] - state["steps"].shape[0]) > 0:
             for name, old in state.items():
                 state[name] = torch.cat([old, old.new_zeros(missing, *old.shape[1:])])
         return state
@@ -148,16 +145,29 @@ class DenseAdamW(AdamW):
         return loss
 
 
+def _refuse_sparse(optimizer: Optimizer, args: Any, kwargs: Any) -> None:
+    """Name the optimizers for a table, where torch's own would only refuse its sparse gradients."""
+    if type(optimizer).__module__.startswith("torch.optim") and not isinstance(optimizer, SGD | SparseAdam | Adagrad):
+        gradients = (table.grad for group in optimizer.param_groups for table in group["params"])
+        if any(grad is not None and grad.is_sparse for grad in gradients):
+            name = type(optimizer).__name__
+            raise CharmError(
+                f"{name} cannot use the sparse gradients of a memory's tables; write {name}(memory.dense_parameters()) "
+                "and charm.memory.RowAdamW(memory.row_parameters())"
+            )
+
+
+register_optimizer_step_pre_hook(_refuse_sparse)
+
+
 def summed_rows(grad: Tensor, gather: bool = True) -> tuple[Tensor, Tensor]:
-    """Row ids [N] and, at each, the sum [N, C] of all gradients of that row on all ranks, or on this one alone.
+    """Return row ids [N] and, at each, the sum [N, C] of all gradients of that row on all ranks, or on this one alone.
 
     Sorted by id. A row with several entries appears several times, each time with the same complete sum, so that
     writes by these ids write equal values and their order does not matter.
     """
     if not grad.is_sparse:
-        raise CharmError(
-            "a row optimizer needs sparse gradients but got a dense one; read its tables with sparse=True"
-        )
+        raise CharmError("a row optimizer needs sparse gradients but got a dense one; read its tables with sparse=True")
     # The public accessors require coalescing, which makes the host wait until the number of rows is known.
     ids_N, grads_NC = grad._indices()[0], grad._values()
     if gather:
@@ -185,7 +195,7 @@ def row_squares(grad: Tensor, gather: bool = True) -> Tensor:
 
 
 def _gather(ids: Tensor, grads: Tensor) -> tuple[Tensor, Tensor]:
-    """The entries of all ranks, concatenated; without a process group, our own."""
+    """Concatenate the entries of all ranks; without a process group, return our own."""
     if not dist.is_available() or not dist.is_initialized() or dist.get_world_size() == 1:
         return ids, grads
     ranks = dist.get_world_size()

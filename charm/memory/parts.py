@@ -1,21 +1,22 @@
-"""Building blocks of all memory modules: keys, rows of parameters, and one kind of linear layer.
+"""Building blocks of all memory modules: keys, one kind of linear layer, and rows of parameters, whole or sharded.
 
-Shapes: B keys in a batch, D width of the memory's vectors, C columns that a row stores.
+Shapes: B keys in a batch, D width of the memory's vectors, C columns that a row stores, N ids of one process.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import torch
+import torch.distributed as dist
 import torch.nn.functional as F
 from torch import Tensor, nn
 
 from charm.errors import CharmError, charm_errors
 from charm.initial import truncated_normal_
-from charm.memory.exchange import RowShard, ShardedRead
 
 # Field name -> integers, as a tensor, an array or lists: [B] for an id, [B, n] for a permutation of 0..n-1. Extra
 # fields are ignored.
@@ -25,7 +26,7 @@ Key = Mapping[str, Any]
 def read_field(
     key: Key, field: str, size: int, symbols: int | None = None, device: torch.device | None = None
 ) -> Tensor:
-    """The field as int64, [B], or [B, symbols] if `symbols` is given. Lists and arrays are moved to `device`.
+    """Return the field as int64, [B], or [B, symbols] if `symbols` is given. Lists and arrays are moved to `device`.
 
     Values must be in 0..size-1. This is checked on the CPU only: elsewhere the check would stall the device.
     """
@@ -33,8 +34,7 @@ def read_field(
         raise CharmError(f"the key has no field '{field}', only {', '.join(sorted(key)) or 'none at all'}")
     ids = key[field]
     if not isinstance(ids, Tensor):
-        kinds = (TypeError, ValueError, RuntimeError)
-        with charm_errors(f"field '{field}' must be an array of integers", *kinds):
+        with charm_errors(f"field '{field}' must be an array of integers", TypeError, ValueError, RuntimeError):
             ids = torch.as_tensor(ids, device=device)
     if ids.is_floating_point() or ids.is_complex() or ids.dtype == torch.bool:
         raise CharmError(f"field '{field}' must contain integers, got {ids.dtype}")
@@ -42,15 +42,14 @@ def read_field(
         wanted = "[B]" if symbols is None else f"[B, {symbols}]"
         raise CharmError(f"field '{field}' must have shape {wanted}, got {list(ids.shape)}")
     if ids.device.type == "cpu" and ids.numel() > 0:
-        low, high = ids.min().item(), ids.max().item()
-        if low < 0 or high >= size:
-            bad = low if low < 0 else high
-            raise CharmError(f"field '{field}' must be in 0..{size - 1}, got {bad}")
+        for value in (ids.min().item(), ids.max().item()):
+            if not 0 <= value < size:
+                raise CharmError(f"field '{field}' must be in 0..{size - 1}, got {value}")
     return ids.long()
 
 
 def linear(inputs: int, outputs: int, bias: bool = True) -> nn.Linear:
-    """A linear layer that keeps the variance of its input; biases start at zero."""
+    """Make a linear layer that keeps the variance of its input; biases start at zero."""
     layer = nn.Linear(inputs, outputs, bias=bias)
     truncated_normal_(layer.weight.data, std=1 / math.sqrt(inputs))
     if bias:
@@ -68,13 +67,67 @@ class MemoryModule(nn.Module):
         return dense_parameters(self)
 
 
+@dataclass(frozen=True)
+class RowShard:
+    """One process's shard of a table: `rows_each` rows, of which the last process may use fewer."""
+
+    rank: int
+    world: int
+    rows: int
+    """Rows of the whole table."""
+
+    @property
+    def rows_each(self) -> int:
+        return -(-self.rows // self.world)
+
+    def local(self, ids: Tensor) -> Tensor:
+        """Return positions in our shard; rows of other processes map to the spare row at its end."""
+        place = ids - self.rank * self.rows_each
+        return torch.where((place >= 0) & (place < self.rows_each), place, self.rows_each)
+
+    def part(self, whole: Tensor) -> Tensor:
+        """Return our rows of the whole table, and a spare row of zeros."""
+        mine = whole.new_zeros(self.rows_each + 1, *whole.shape[1:])
+        own = whole[self.rank * self.rows_each : (self.rank + 1) * self.rows_each]
+        mine[: len(own)] = own
+        return mine
+
+
+class ShardedRead(torch.autograd.Function):
+    """Vectors [N, C] of ids [N] from a table sharded over all processes."""
+
+    @staticmethod
+    def forward(ctx: Any, weight: Tensor, ids_N: Tensor, shard: RowShard) -> Tensor:
+        local = shard.local(all_gather(ids_N))
+        ctx.save_for_backward(local)
+        ctx.shape, ctx.spare = weight.shape, shard.rows_each
+        # The spare row is zero and stands in for rows of other processes, so each sum is one vector plus zeros.
+        found = weight[local].contiguous()
+        received = torch.empty_like(found)
+        dist.all_to_all_single(received, found)
+        return received.view(shard.world, len(ids_N), -1).sum(dim=0)
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None, None]:
+        (local,) = ctx.saved_tensors
+        # No entry is dropped, since counting ours would make the host wait; the spare row's entries are zero.
+        values = all_gather(grads[0]).masked_fill((local == ctx.spare).unsqueeze(1), 0)
+        return torch.sparse_coo_tensor(local[None], values, ctx.shape, check_invariants=False), None, None
+
+
+def all_gather(local: Tensor) -> Tensor:
+    """Concatenate the tensors of all processes; they must have the same shape."""
+    gathered = [torch.empty_like(local) for _ in range(dist.get_world_size())]
+    dist.all_gather(gathered, local.contiguous())
+    return torch.cat(gathered)
+
+
 class Rows(MemoryModule):
     """A table [rows, columns] of parameters, initially zero.
 
-    With `sparse`, the gradient names only the rows that were read (once per read, so duplicates add up and
-    accumulated batches keep their own rows); such a table needs an optimizer that works row by row. The
-    attribute may be switched between steps. With `reserved_row`, row 0 always reads as zero and its gradient
-    is zero.
+    With `sparse`, the gradient names only the rows that were read (once per read, so duplicates add up and accumulated
+    batches keep their own rows); such a table needs an optimizer that works row by row. The attribute may be switched
+    between steps. With `reserved_row`, row 0 always reads as zero and its gradient is zero.
     """
 
     def __init__(self, rows: int, columns: int, sparse: bool, reserved_row: bool = False) -> None:
@@ -98,7 +151,7 @@ class Rows(MemoryModule):
         if self.reader is not None:
             values = self.reader(ids)
         elif self.shard is not None:
-            values = self._read_sharded(ids)
+            values = ShardedRead.apply(self.weight, ids.flatten(), self.shard).unflatten(0, ids.shape)
         else:
             values = F.embedding(ids, self.weight, sparse=self.sparse)
         if self.reserved_row:
@@ -125,12 +178,8 @@ class Rows(MemoryModule):
         self.weight.data = larger
         return first
 
-    def _read_sharded(self, ids: Tensor) -> Tensor:
-        values: Tensor = ShardedRead.apply(self.weight, ids.flatten(), self.shard)
-        return values.unflatten(0, ids.shape)
-
     def _load_from_state_dict(self, state_dict: dict[str, Any], prefix: str, *rest: Any) -> None:
-        """A full table may be loaded into a sharded one."""
+        """Load a full table, of which a sharded one takes its rows."""
         name = f"{prefix}weight"
         if self.shard is not None and name in state_dict and len(state_dict[name]) == self.shard.rows:
             state_dict = {**state_dict, name: self.shard.part(state_dict[name])}
@@ -142,11 +191,11 @@ class Rows(MemoryModule):
 
 
 def row_parameters(module: nn.Module) -> list[nn.Parameter]:
-    """Tables anywhere inside `module` whose gradients are sparse: for the row optimizers."""
+    """List the tables anywhere inside `module` whose gradients are sparse: for the row optimizers."""
     return [part.weight for part in module.modules() if isinstance(part, Rows) and part.sparse]
 
 
 def dense_parameters(module: nn.Module) -> list[nn.Parameter]:
-    """All parameters of `module` that are not `row_parameters`."""
+    """List all parameters of `module` that are not `row_parameters`."""
     rows = {id(parameter) for parameter in row_parameters(module)}
     return [parameter for parameter in module.parameters() if id(parameter) not in rows]

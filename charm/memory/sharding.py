@@ -1,7 +1,7 @@
 """Tables with rows sharded over processes, for tables that do not fit on a single device.
 
 There are two ways, by the kind of gradient. `shard_rows` is for sparse gradients: a process stores its rows and one
-spare row, all processes look up the ids of all in their own shard, and each receives the vectors of its own ids.
+spare row, all processes look up everybody's ids in their own shard, and each receives the vectors of its own ids.
 Gradients go the other way, so every owner gets all entries of its rows and its row optimizer needs no communication
 (`gather=False`). `shard_dense` makes DTensors, for tables updated by a dense optimizer.
 
@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 import torch
 import torch.distributed as dist
@@ -21,30 +20,16 @@ from torch.distributed.device_mesh import DeviceMesh, init_device_mesh
 from torch.distributed.tensor import DTensor, Replicate, Shard
 
 from charm.errors import CharmError
-from charm.memory.exchange import RowShard, ShardedRead
-from charm.memory.parts import Rows
+from charm.memory.parts import Rows, RowShard, ShardedRead
 
 FETCH = 1 << 16  # ids that a process requests at once outside training
-
-
-@dataclass(frozen=True, eq=False)
-class Prefetched:
-    """Rows fetched in advance, to be read without the other processes."""
-
-    ids: Tensor  # sorted
-    values: Tensor
-
-    def __call__(self, ids: Tensor) -> Tensor:
-        return self.values[torch.searchsorted(self.ids, ids)]
 
 
 def shard_rows(tables: Iterable[Rows], rank: int, world: int) -> None:
     """Keep this process's rows of tables with sparse gradients. Does nothing in a single process."""
     for table in tables:
         if not table.sparse:
-            raise CharmError(
-                "shard_rows needs tables with sparse gradients; use shard_dense for other tables"
-            )
+            raise CharmError("shard_rows needs tables with sparse gradients; use shard_dense for other tables")
         if world > 1 and table.shard is None:
             shard = RowShard(rank, world, table.weight.shape[0])
             table.weight = nn.Parameter(shard.part(table.weight.data))
@@ -52,14 +37,14 @@ def shard_rows(tables: Iterable[Rows], rank: int, world: int) -> None:
 
 
 def sharded_tables(module: nn.Module) -> dict[str, Rows]:
-    """The tables inside a module that are sharded by `shard_rows`, by the names of their weights."""
-    tables = ((name, part) for name, part in module.named_modules() if isinstance(part, Rows))
-    return {f"{name}.weight": part for name, part in tables if part.shard is not None}
+    """Return the tables inside a module that are sharded by `shard_rows`, by the names of their weights."""
+    parts = module.named_modules()
+    return {f"{name}.weight": part for name, part in parts if isinstance(part, Rows) and part.shard is not None}
 
 
 @torch.no_grad()
 def whole_tables(module: nn.Module) -> dict[str, Tensor]:
-    """Every sharded table in full, in host memory, on the first process; nothing on the others.
+    """Gather every sharded table in host memory on the first process; return nothing on the others.
 
     All processes must call this together.
     """
@@ -101,7 +86,7 @@ def prefetched(table: Rows, ids: Tensor) -> Iterator[None]:
         asked[: len(own)] = own
         parts.append(ShardedRead.apply(table.weight, asked, shard)[: len(own)])
     values = torch.cat(parts) if parts else table.weight.data[:0]
-    table.reader = Prefetched(wanted, values)
+    table.reader = lambda ids: values[torch.searchsorted(wanted, ids)]
     try:
         yield
     finally:
@@ -119,7 +104,7 @@ def shard_dense(tables: Iterable[Rows], device: torch.device, world: int) -> Non
 
 
 def read_dense(rows: Rows, ids: Tensor) -> Tensor:
-    """Rows `ids` [N, ...] of a table, which may be a DTensor: then all processes must read together."""
+    """Read rows `ids` [N, ...] of a table, which may be a DTensor: then all processes must read together."""
     table: Tensor = rows.weight
     if not isinstance(table, DTensor):
         return rows(ids)
@@ -130,7 +115,7 @@ def read_dense(rows: Rows, ids: Tensor) -> Tensor:
 
 
 def own_rows(whole: Tensor, mesh: DeviceMesh, device: torch.device) -> DTensor:
-    """This process's part of a tensor that all processes have, as torch shards it."""
+    """Return this process's part of a tensor that all processes have, as torch shards it."""
     parts = torch.chunk(whole, mesh.size())
     rank = mesh.get_local_rank()
     mine = parts[rank] if rank < len(parts) else whole[:0]
@@ -139,7 +124,7 @@ def own_rows(whole: Tensor, mesh: DeviceMesh, device: torch.device) -> DTensor:
 
 
 def like(whole: Tensor, target: Tensor) -> Tensor:
-    """A tensor from disk in the form of the target: in full, or our rows of it."""
+    """Return a tensor from disk in the form of the target: in full, or our rows of it."""
     if isinstance(target, DTensor):
         return own_rows(whole, target.device_mesh, target.to_local().device)
     return whole

@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args, get_type_hin
 from charm.errors import CharmError
 
 if TYPE_CHECKING:
-    from torch import nn
+    from charm.models.network import Network
 
 MOST = 2**16  # of any size: a configuration from a file must not use up all memory
-MOST_LAYERS = 1024
 
 
 @dataclass(frozen=True)
@@ -24,7 +23,7 @@ class SolvingTraits:
     """How a network solves unseen tasks, as far as networks differ."""
 
     together: bool = False
-    """Whether a group of tasks is learned in one copy of the weights; if not, each task in rows of its own."""
+    """Whether a group of tasks is learned in one copy of the weights; if not, each task has separate rows."""
     mode: Literal["memory", "full"] = "memory"
     """What learns if nothing else is asked for (`charm.solving.options.Mode`)."""
     steps: int | None = 1000
@@ -86,8 +85,8 @@ class NetworkConfig:
     """What the network's confidence in an answer is: a key of `charm.evaluation.protocols.SURE`."""
     solving: ClassVar[SolvingTraits] = SolvingTraits()
     """How the network solves unseen tasks."""
-    rotated: ClassVar[int] = 2
-    """Columns of a head that rotary positions take together: a pair turns by one angle."""
+    limits: ClassVar[Mapping[str, tuple[float, float]]] = {"layers": (1, 1024)}
+    """The least and the most of fields; other integers are from 1 to `MOST`."""
 
     def __post_init__(self) -> None:
         hints = get_type_hints(type(self))
@@ -96,13 +95,11 @@ class NetworkConfig:
             choices = get_args(hint)
             if choices and value not in choices:
                 raise CharmError(f"reasoner {name} must be one of {', '.join(choices)}; got {value!r}")
-            if hint is not int or name in ("horizon_layers", "halt_outputs"):
-                continue
-            least, most = 2 if name == "vocab" else 1, MOST_LAYERS if name == "layers" else MOST
-            if not isinstance(value, int) or value < least:
+            least, most = self.limits.get(name, (1, MOST))
+            if hint is int and not (isinstance(value, int) and value >= least):
                 raise CharmError(f"reasoner {name} must be an integer >= {least}, got {value!r}")
-            if value > most:
-                raise CharmError(f"reasoner {name} must be <= {most}, got {value}")
+            if (hint is int or name in self.limits) and not least <= value <= most:
+                raise CharmError(f"reasoner {name} must be from {least} to {most}, got {value}")
         if self.width % self.heads != 0:
             raise CharmError(f"reasoner width must be divisible by its {self.heads} heads, got {self.width}")
         if self.head_width % self.rotated != 0:
@@ -114,8 +111,6 @@ class NetworkConfig:
             raise CharmError(f"reasoner expansion must be positive and <= {MOST}, got {self.expansion}")
         if not 1 < self.rope_base < math.inf:
             raise CharmError(f"reasoner rope_base must be > 1, got {self.rope_base}")
-        if not 0 <= self.dropped < 1:
-            raise CharmError(f"reasoner dropout must be >= 0 and < 1, got {self.dropped}")
 
     @staticmethod
     def choose(data: Any, where: str) -> tuple[type[NetworkConfig], Any]:
@@ -128,7 +123,7 @@ class NetworkConfig:
         own = {one.name for one in fields(NETWORKS[kind])}
         return NETWORKS[kind], {k: v for k, v in data.items() if k in own or k not in EARLIER}
 
-    def build(self, seed: int = 0) -> nn.Module:
+    def build(self, seed: int = 0) -> Network:
         """Build the network; `seed` decides its initial weights."""
         raise NotImplementedError
 
@@ -141,23 +136,18 @@ class NetworkConfig:
 
     @property
     def idle(self) -> dict[str, str]:
-        """Fields that have no effect beside the values of others, each with the reason."""
+        """Fields that have no effect, given the values of others; each with the reason."""
         return {}
 
     @property
-    def dropped(self) -> float:
-        """Share of activations dropped in training."""
-        return float(getattr(self, "dropout", 0.0))
+    def rotated(self) -> int:
+        """Columns of a head that rotary positions take together: a pair turns by one angle."""
+        return 2
 
     @property
     def depth(self) -> int:
         """Maximum number of refinement steps per example in training."""
         return 1
-
-    @property
-    def explored(self) -> float:
-        """Probability that a training step imposes a random minimum on the number of refinement steps."""
-        return 0.0
 
     @property
     def voting_steps(self) -> tuple[int, ...]:

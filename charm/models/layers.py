@@ -25,7 +25,7 @@ Rotation = tuple[Tensor, Tensor]  # cosines and sines, each [L, H/2] float32
 
 
 def rms_norm(x: Tensor) -> Tensor:
-    """x over its root mean square along the last axis; no gain, computed in float32."""
+    """Divide x by its root mean square along the last axis; no gain, computed in float32."""
     return F.rms_norm(x.float(), (x.shape[-1],), eps=NORM_EPS).to(x.dtype)
 
 
@@ -41,7 +41,7 @@ class Linear(nn.Module):
 
 
 def coordinates(side: int, prefix: int, rope: str) -> Tensor:
-    """Where each position stands: [L, 1] along the sequence ("1d") or [L, 2] row and column ("2d"), int64.
+    """Return where each position is: [L, 1] along the sequence ("1d") or [L, 2] row and column ("2d"), int64.
 
     A smaller canvas keeps the stride of the full one, so a cell has the same coordinates on every canvas:
     1d: slot i of the prefix at i, cell (r, c) at prefix + 30 r + c (+ 64 r + c on a large canvas).
@@ -61,10 +61,8 @@ def coordinates(side: int, prefix: int, rope: str) -> Tensor:
 
 # The few canvas sizes of a run share their tables between models and calls.
 @lru_cache(maxsize=64)
-def rotation(
-    side: int, prefix: int, rope: str, base: float, head_width: int, device: torch.device
-) -> Rotation:
-    """The turn of every position, computed in float64 on the CPU and kept in float32 on `device`.
+def rotation(side: int, prefix: int, rope: str, base: float, head_width: int, device: torch.device) -> Rotation:
+    """Return the turn of every position, computed in float64 on the CPU and kept in float32 on `device`.
 
     The H/2 pairs of a head are shared out between the axes: with "2d" the first half turns with the row, the
     second with the column.
@@ -79,20 +77,20 @@ def rotation(
 
 
 def rotate(x: Tensor, turn: Rotation) -> Tensor:
-    """Turns pair (i, i + H/2) of x [B, L, ..., H] by its position's angle, in float32."""
+    """Turn pair (i, i + H/2) of x [B, L, ..., H] by its position's angle, in float32."""
     shape = (x.shape[1], *[1] * (x.dim() - 3), x.shape[-1] // 2)
     cos, sin = turn[0].view(shape), turn[1].view(shape)
     first, second = x.float().chunk(2, dim=-1)
     return torch.cat([first * cos - second * sin, second * cos + first * sin], dim=-1).to(x.dtype)
 
 
-def dropped(x: Tensor, share: float, training: bool) -> Tensor:
-    """Dropout while learning; nothing is dropped where no gradient is asked for."""
+def drop(x: Tensor, share: float, training: bool) -> Tensor:
+    """Drop this share while learning; nothing where no gradient is needed."""
     return F.dropout(x, share) if share and training and torch.is_grad_enabled() else x
 
 
 class Attention(nn.Module):
-    """Every position looks at every other; one fused map gives queries, keys and values, in that order."""
+    """Every position reads every other; one fused map gives queries, keys and values, in that order."""
 
     def __init__(self, config: CanvasConfig, generator: torch.Generator) -> None:
         super().__init__()
@@ -142,7 +140,7 @@ class ConvSwiGLU(SwiGLU):
         return self.down(F.silu(self.convolve(F.silu(gate_BLF) * up_BLF)))
 
     def convolve(self, now_BLF: Tensor) -> Tensor:
-        """kernel[0] * previous + kernel[1] * now + bias: a shift and two multiply-adds beat conv1d here."""
+        """Compute kernel[0] * previous + kernel[1] * now + bias: a shift and two multiply-adds beat conv1d here."""
         kernel_F2, bias_F = self.kernel[:, 0].to(now_BLF.dtype), self.bias.to(now_BLF.dtype)
         before_BLF = F.pad(now_BLF[:, :-1], (0, 0, 1, 0))
         mixed_BLF = torch.addcmul(bias_F, now_BLF, kernel_F2[:, 1])

@@ -20,7 +20,7 @@ from torch import Tensor, nn
 
 from charm import hub
 from charm.config import from_json, to_json
-from charm.devices import require_finite
+from charm.devices import has_bfloat16, require_finite
 from charm.errors import CharmError, charm_errors
 from charm.files import (
     RECORD,
@@ -34,16 +34,15 @@ from charm.files import (
 from charm.memory import CoSE, Lookup, RowTable
 from charm.memory.cose import CoSEConfig
 from charm.memory.sharding import prefetched
-from charm.models.canvas.backbone import Reasoner
 from charm.models.config import NetworkConfig
-from charm.models.vit.network import Vit
-from charm.models.writer.network import Writer
+from charm.models.network import Network
 from charm.tasks.instances import Instances
 from charm.tasks.keys import KeySchema, schema_named
 
 TRAINING = "training.json"  # in a saved model: the configuration of the run it comes from
 CARD = """\
 ---
+license: apache-2.0
 library_name: charm-arc
 tags:
 - arc-agi
@@ -52,7 +51,7 @@ tags:
 
 # {name}
 
-A model for ARC-AGI: {network}, of width {width}, with a memory of tasks.
+A model for ARC-AGI of width {width}, with a memory of tasks: {network}.
 
 - made with CHARM, an independent implementation of *Structured Sparse Memory for Recurrent Reasoning* by Zhao, Wheeler,
   Getty, Duan, Stevens and Xia (https://github.com/water-vapor/charm); these are not their weights
@@ -87,7 +86,7 @@ class CharmModel(nn.Module):
         if memory.key not in schema.names:
             raise CharmError(f"memory.key must be one of {', '.join(schema.names)}; got {memory.key!r}")
         self.config = ModelConfig(reasoner, memory)
-        self.reasoner: Any = reasoner.build(seed)
+        self.reasoner: Network = reasoner.build(seed)
         with torch.random.fork_rng(devices=[]):  # the memory's initial weights depend only on the seed
             torch.manual_seed(seed)
             self.memory = schema.build(memory, reasoner.width)
@@ -96,25 +95,13 @@ class CharmModel(nn.Module):
         self._bind(schema)
 
     def _bind(self, schema: KeySchema) -> None:
-        """Key components of every row, kept with the weights on their device but not saved with them."""
+        """Keep the key components of every row with the weights on their device; they are not saved."""
         self.schema = schema
         device = self.reasoner.tokens.device
         columns = schema.columns(self.config.memory)
         self._fields = tuple(columns)
         for name, column in columns.items():
             self.register_buffer(f"key_{name}", torch.from_numpy(column).to(device), persistent=False)
-
-    @property
-    def canvas(self) -> Reasoner | Vit:
-        if isinstance(self.reasoner, Writer):
-            raise CharmError("this model is a writer; this needs a model that answers whole canvases")
-        return self.reasoner
-
-    @property
-    def writer(self) -> Writer:
-        if not isinstance(self.reasoner, Writer):
-            raise CharmError("this model answers whole canvases and writes nothing")
-        return self.reasoner
 
     @property
     def instances(self) -> Instances:
@@ -125,14 +112,12 @@ class CharmModel(nn.Module):
         return {"row": row_B} | {name: getattr(self, f"key_{name}")[row_B] for name in self._fields}
 
     def task(self, row_B: Tensor) -> Tensor:
-        """Task embeddings [B, D] of memory rows."""
+        """Return the task embeddings [B, D] of memory rows."""
         return self.memory(self.key(row_B))
 
-    def forward(
-        self, state_SBLD: Tensor, tokens_BT: Tensor, row_B: Tensor, side: int
-    ) -> tuple[Tensor, Tensor, Tensor]:
-        """One refinement step of the reasoner under the memory of these rows."""
-        return self.canvas(state_SBLD, tokens_BT, self.task(row_B), side)
+    def forward(self, state_SBLD: Tensor, tokens_BT: Tensor, row_B: Tensor, side: int) -> tuple[Tensor, Tensor, Tensor]:
+        """Make one step of a network that answers whole canvases, under the memory of these rows."""
+        return self.reasoner(state_SBLD, tokens_BT, self.task(row_B), side)
 
     def grow(self, instances: Instances) -> None:
         """Add the puzzles and rows that `instances` has beyond the model's own.
@@ -141,7 +126,7 @@ class CharmModel(nn.Module):
         stay the same to the bit.
         """
         known = len(self.instances.puzzles)
-        self._bind(self.schema.grown(self.memory, instances))
+        self._bind(self.schema.extend(self.memory, instances))
         base = self.memory.base if isinstance(self.memory, CoSE) else None
         if known and self.config.reasoner.starts_from_mean and isinstance(base, Lookup):
             with torch.no_grad():
@@ -149,7 +134,7 @@ class CharmModel(nn.Module):
 
     @contextmanager
     def reading_alone(self, rows: Callable[[], Tensor]) -> Iterator[None]:
-        """With sharded instance rows: fetch some rows together; inside the block each process can read them alone."""
+        """Fetch some sharded instance rows together; inside the block each process can read them alone."""
         table = self.memory.residual
         if isinstance(table, RowTable) and table.rows.shard is not None:
             with prefetched(table.rows, self.key(rows())[table.field]):
@@ -157,10 +142,8 @@ class CharmModel(nn.Module):
         else:
             yield
 
-    def save(
-        self, folder: Path, whole: Mapping[str, Tensor] | None = None, dtype: torch.dtype = torch.float32
-    ) -> None:
-        """model.safetensors, config.json, and the files of the key schema, which bind rows to task ids and views.
+    def save(self, folder: Path, whole: Mapping[str, Tensor] | None = None, dtype: torch.dtype = torch.float32) -> None:
+        """Write model.safetensors, config.json, and the files of the key schema, which bind rows to task ids and views.
 
         `whole` has the full tensors of sharded tables (`charm.memory.sharding.whole_tables`). A smaller `dtype`
         rounds the weights; a loaded model always has float32 weights.
@@ -182,17 +165,16 @@ class CharmModel(nn.Module):
             names.append(TRAINING)
         write_sealed(folder / RECORD, {"files": {name: fingerprint(folder / name) for name in names}})
 
-    def save_pretrained(self, folder: str | Path) -> None:
+    def save_pretrained(self, folder: str | Path, name: str = "") -> None:
         """Save the model with a model card, as the Hugging Face hub expects it; `from_pretrained` loads it again."""
         with charm_errors(f"{folder}: cannot be written", OSError, SafetensorError):
             self.save(Path(folder))
-            (Path(folder) / "README.md").write_text(self.card(Path(folder).name))
+            (Path(folder) / "README.md").write_text(self.card(name or Path(folder).name))
 
     def push_to_hub(self, name: str, private: bool = False, message: str = "Upload the model") -> str:
         """Upload the model with a model card to "owner/name" on the Hugging Face hub; returns its address."""
         with tempfile.TemporaryDirectory() as folder:
-            self.save(Path(folder))
-            (Path(folder) / "README.md").write_text(self.card(name))
+            self.save_pretrained(folder, name)
             return hub.upload(Path(folder), name, private, message)
 
     def card(self, name: str) -> str:
@@ -201,7 +183,7 @@ class CharmModel(nn.Module):
         total = sum(parameter.numel() for parameter in self.parameters())
         return CARD.format(
             name=name,
-            network=f"{self.config.reasoner.described} ({self.config.reasoner.kind})",
+            network=self.config.reasoner.described.format(kind=self.config.reasoner.kind.upper()),
             width=self.config.reasoner.width,
             total=f"{total:,}",
             memory=f"{memory:,}",
@@ -249,15 +231,16 @@ class CharmModel(nn.Module):
         require_finite(tensors, folder)
         model = CharmModel(config.reasoner, config.memory, keys)
         model.load_state_dict(tensors)
-        # Most CPUs have no units for bfloat16: products of matrices took five times as long in it.
-        if torch.device(device).type == "cpu":
+        # Products of matrices took five times as long in bfloat16 on a CPU without units for it.
+        if not has_bfloat16(at := torch.device(device)):
             model.reasoner.compute_dtype = torch.float32
+            model.reasoner.on_old_gpu = at.type == "cuda"
         model.trained_by = read_training(folder)
         return model.to(device)
 
 
 def read_training(folder: Path) -> dict[str, Any] | None:
-    """The configuration of the run that a saved model comes from, if it was saved with the model."""
+    """Return the configuration of the run that a saved model comes from, if it was saved with the model."""
     path = folder / TRAINING
     if not path.is_file():
         return None
@@ -277,7 +260,7 @@ def check_saved(folder: Path, *names: str) -> None:
 
 
 def read_model_config(path: Path) -> tuple[ModelConfig, type[KeySchema]]:
-    """The configuration of a saved model, and the schema that its memory's key names."""
+    """Return the configuration of a saved model, and the schema that its memory's key names."""
     data = read_json(path)
     if not isinstance(data, dict) or not isinstance(memory := data.get("memory", {}), dict):
         raise CharmError(f"{path}: expected an object with the fields of {ModelConfig.__name__}")

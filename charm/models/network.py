@@ -20,6 +20,7 @@ import torch
 from torch import Tensor, nn
 
 from charm.devices import Place
+from charm.models.config import NetworkConfig
 from charm.tasks.batch import PairBank
 from charm.tasks.canvas import FULL_SIDE
 from charm.tasks.dataset import Dataset
@@ -29,6 +30,9 @@ from charm.tasks.task import Grid
 
 if TYPE_CHECKING:
     from charm.models.model import CharmModel
+
+
+Metrics = dict[str, Tensor]
 
 
 @dataclass(frozen=True)
@@ -74,7 +78,7 @@ class Examples(ABC):
         return False
 
     @abstractmethod
-    def gradients(self, model: CharmModel, batch: Any) -> dict[str, Tensor]:
+    def gradients(self, model: CharmModel, batch: Any) -> Metrics:
         """Leave the gradients of a batch and return what was measured. Never synchronises with the host."""
 
     @abstractmethod
@@ -95,7 +99,7 @@ class Examples(ABC):
 
     @abstractmethod
     def restore(self, parts: Sequence[Mapping[str, Tensor]]) -> None:
-        """Go back to the positions that all processes saved; there may be another number of processes now."""
+        """Return to the positions that all processes saved; there may be another number of processes now."""
 
 
 class AskedBatch(NamedTuple):
@@ -150,21 +154,21 @@ class Asking:
 class Network(nn.Module):
     """A network that answers tasks, given the vector of a task."""
 
-    compute_dtype: torch.dtype
+    config: NetworkConfig
     tokens: nn.Parameter
     compiled = False
     """Whether `compile_parts` has succeeded."""
 
+    def __init__(self, config: NetworkConfig) -> None:
+        super().__init__()
+        self.config = config
+        self.compute_dtype: torch.dtype = getattr(torch, config.compute_dtype)
+        self.on_old_gpu = False  # without bfloat16: it learns in float32, and a writer votes in float16
+
     def examples(
-        self,
-        model: CharmModel,
-        data: Dataset,
-        size: BatchSize,
-        seed: int,
-        place: Place,
-        rehearsal: Dataset | None = None,
+        self, data: Dataset, size: BatchSize, seed: int, place: Place, rehearsal: Dataset | None = None
     ) -> Examples:
-        """Return what updates of `model`, whose network this is, read of the data; `rehearsal` has older tasks."""
+        """Return what updates read of the data; `rehearsal` has older tasks."""
         raise NotImplementedError
 
     @property
@@ -213,9 +217,14 @@ class Network(nn.Module):
         raise NotImplementedError
 
     def update_size(self, data: Dataset, tasks: int, asked: int, place: Place) -> int:
-        """Return how much an update reads when so many tasks are learned together: as asked, or chosen if that is 0."""
+        """Return how much an update reads if `tasks` tasks are learned together: `asked`, or a choice if that is 0."""
         raise NotImplementedError
 
     def elementwise_parameters(self) -> list[nn.Parameter]:
         """Return matrices whose rows are single vectors: AdamW moves them, never Muon."""
         return []
+
+
+def log_odds(log_probability: Tensor) -> Tensor:
+    """Return log(p / (1 - p)) from log p."""
+    return log_probability - torch.log(-torch.expm1(log_probability))

@@ -3,17 +3,96 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from bisect import bisect_left
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from statistics import mean, stdev
+from typing import Any, Literal
 
-from charm.paper.shelf import Result, Shelf
 from charm.paper.tables import MINUS, PaperClaim, PaperLine, PaperTable
-from charm.paper.variants import Variant
-from charm.paper.verdicts import Difference, Verdict, paired, verdict
+from charm.paper.work import Result, Shelf
+from charm.solving.scores import interval
 from charm.tables import Table, spread_text
 
 MOST_SEEDS = 100  # results of seeds below this number are read
+Verdict = Literal["same order", "opposite", "higher", "lower", "undecided"]
+
+
+@dataclass(frozen=True)
+class Difference:
+    """The paired difference of two variants over their common seeds."""
+
+    seeds: int
+    mean: float
+    half_width: float
+    """Half the width of the 95 % interval; infinite with fewer than two seeds."""
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        return self.mean - self.half_width, self.mean + self.half_width
+
+    def text(self, digits: int) -> str:
+        """Return the mean with half of its interval, as "+2.67 ± 1.43"."""
+        spread = f" ± {self.half_width:.{digits}f}" if math.isfinite(self.half_width) else ""
+        return f"{self.mean:+.{digits}f}{spread}"
+
+
+def paired(first: Mapping[int, float], second: Mapping[int, float]) -> Difference | None:
+    """Return first minus second, seed by seed; None without a common seed."""
+    differences = [first[seed] - second[seed] for seed in sorted(first.keys() & second.keys())]
+    if not differences:
+        return None
+    count, half = len(differences), math.inf
+    if count > 1:
+        half = t_quantile(count - 1) * stdev(differences) / math.sqrt(count)
+    return Difference(count, mean(differences), half)
+
+
+def verdict(claimed: float | None, found: Difference | None) -> Verdict:
+    """Say whether the interval of the difference is on the same side of zero as the paper's difference, if it has one.
+
+    Seeds that all differ by the same amount show no spread to judge by: too few tasks were asked.
+    """
+    if found is None or not found.half_width or abs(found.mean) <= found.half_width or claimed == 0:
+        return "undecided"
+    if claimed is None:
+        return "higher" if found.mean > 0 else "lower"
+    return "same order" if (found.mean > 0) == (claimed > 0) else "opposite"
+
+
+def by_counts(first: Mapping[int, float], second: Mapping[int, float], asked: int, more: bool = True) -> str:
+    """Describe two scores in percent of `asked` answers if every seed alone decides that the first has more (or less).
+
+    In each seed Wilson's 95 % intervals of the two must be apart. "" if they are not.
+    """
+    common = sorted(first.keys() & second.keys())
+    hits = [[round(side[seed] * asked / 100) for seed in common] for side in (first, second)]
+    larger, smaller = hits if more else hits[::-1]
+    for many, few in zip(larger, smaller, strict=True):
+        bounds = interval(many, asked), interval(few, asked)
+        if bounds[0] is None or bounds[1] is None or bounds[0][0] <= bounds[1][1]:
+            return ""
+    spans = [f"{min(side):,} to {max(side):,}" for side in hits if side]
+    return f"{spans[0]} of {asked:,} against {spans[1]} in every seed" if spans else ""
+
+
+def t_quantile(freedom: int, confidence: float = 0.95) -> float:
+    """Return the t for which |T| <= t has the probability `confidence`, for Student's t distribution."""
+    billionths = range(10**12)
+    return bisect_left(billionths, confidence, key=lambda n: _inside(n / 1e9, freedom)) / 1e9
+
+
+def _inside(t: float, freedom: int) -> float:
+    """Return the probability that |T| <= t, by the finite sums for integer degrees of freedom."""
+    angle = math.atan(t / math.sqrt(freedom))
+    sine, cosine = math.sin(angle), math.cos(angle)
+    term, total = (cosine, cosine) if freedom % 2 else (1.0, 1.0)
+    for k in range(3 if freedom % 2 else 2, freedom - 1, 2):
+        term *= cosine**2 * (k - 1) / k
+        total += term
+    if freedom % 2 == 0:
+        return sine * total
+    return 2 / math.pi * (angle + (sine * total if freedom > 1 else 0.0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,30 +105,30 @@ class Comparison:
 
     @staticmethod
     def of(table: PaperTable, shelf: Shelf, lines: Sequence[PaperLine]) -> Comparison:
-        return Comparison(table, {line.key: results_of(line.variant, shelf) for line in lines})
+        """Read all finished seeds of these lines."""
+        found = {
+            line.key: {seed: one for seed in range(MOST_SEEDS) if (one := shelf.read(line.variant, seed))}
+            for line in lines
+        }
+        return Comparison(table, found)
 
     def scores(self, line: PaperLine, measure: str) -> dict[int, float]:
-        """The score by seed; seeds without this score are left out."""
+        """Return a score by seed; seeds without this score are left out."""
         name = f"{line.prefix}{measure}"
         found = self.results.get(line.key, {})
         return {seed: one["scores"][name] for seed, one in found.items() if name in one["scores"]}
 
-    def judge(self, claim: PaperClaim) -> tuple[float | None, Difference | None, Verdict]:
-        """The paper's difference if it has one, ours, and the verdict."""
-
-        def scores(key: str) -> dict[int, float]:
-            return self.scores(self.table.line(key), claim.measure)
-
-        claimed = self.table.claimed(claim)
-        found = paired(claim_side(claim.first, scores), claim_side(claim.second, scores))
-        return claimed, found, verdict(claimed, found)
-
-    def claims(self) -> list[PaperClaim]:
-        """The claims about the requested lines."""
-        return [claim for claim in self.table.claims if claim.lines <= self.results.keys()]
+    def judged(self) -> Iterator[tuple[PaperClaim, float | None, Difference | None, Verdict]]:
+        """Yield the claims about the requested lines: the paper's difference if it has one, ours, and the verdict."""
+        for claim in self.table.claims:
+            if claim.lines <= self.results.keys():
+                scores = {key: self.scores(self.table.line(key), claim.measure) for key in claim.lines}
+                found = paired(claim_side(claim.first, scores), claim_side(claim.second, scores))
+                claimed = self.table.claimed(claim)
+                yield claim, claimed, found, verdict(claimed, found)
 
     def scores_table(self) -> Table:
-        """A table with each line of the paper, and our numbers below it."""
+        """Return a table with each line of the paper, and our numbers below it."""
         measures = self.table.measures
         rows = []
         for line in self.table.lines:
@@ -67,22 +146,16 @@ class Comparison:
 
     def claims_table(self) -> Table:
         rows = []
-        for claim in self.claims():
-            claimed, found, judged = self.judge(claim)
+        for claim, claimed, found, judged in self.judged():
             digits = _decimals(claim.measure)
-            ours = "-"
-            if found is not None:
-                ours = f"{found.mean:+.{digits}f}"
-                if math.isfinite(found.half_width):
-                    ours += f" ± {found.half_width:.{digits}f}"
-                ours += f" (n={found.seeds})"
+            ours = "-" if found is None else f"{found.text(digits)} (n={found.seeds})"
             text = f"{claim_text(claim.first, claim.second)}, {claim.measure}"
             rows.append([text, "-" if claimed is None else f"{claimed:+.{digits}f}", ours, judged])
         caption = "Paired differences of equal seeds with their 95 % interval."
         return Table(["difference", "paper", "ours", "verdict"], rows, "Claims", caption, narrow=True)
 
     def alone(self) -> list[str] | None:
-        """Tasks whose answers only the line `table.alone` has among its candidates; None without results to compare.
+        """Return the tasks that only the line `table.alone` has among its candidates; None without results to compare.
 
         The candidates of all seeds of a line count.
         """
@@ -97,7 +170,7 @@ class Comparison:
         return sorted(found[table.alone] - others)
 
     def alone_text(self) -> str:
-        """A sentence with the result of `alone` and the paper's number."""
+        """Say what `alone` found, and the paper's number."""
         tasks = self.alone()
         if tasks is None:
             return ""
@@ -114,49 +187,34 @@ class Comparison:
                 "line": line.key,
                 "title": line.title,
                 "paper": dict(line.paper),
-                "ours": {
-                    measure: self.scores(line, measure) for measure in line.paper or self.table.measures
-                },
+                "ours": {measure: self.scores(line, measure) for measure in line.paper or self.table.measures},
             }
             for line in self.table.lines
             if line.key in self.results
         ]
         claims = []
-        for claim in self.claims():
-            claimed, found, judged = self.judge(claim)
+        for claim, claimed, found, judged in self.judged():
             one: dict[str, Any] = {"first": claim.first, "second": claim.second, "measure": claim.measure}
             one |= {"paper": None if claimed is None else round(claimed, 6), "verdict": judged}
             if found is not None:
-                finite = math.isfinite(found.half_width)
-                one |= {
-                    "seeds": found.seeds,
-                    "mean": found.mean,
-                    "half_width": found.half_width if finite else None,
-                }
+                half = found.half_width if math.isfinite(found.half_width) else None
+                one |= {"seeds": found.seeds, "mean": found.mean, "half_width": half}
             claims.append(one)
         alone = {} if self.alone() is None else {"alone": self.alone()}
         return {"label": self.table.label, "lines": lines, "claims": claims, **alone}
-
-
-def results_of(variant: Variant, shelf: Shelf) -> dict[int, Result]:
-    """All finished seeds of a variant."""
-    found = ((seed, shelf.read(variant, seed)) for seed in range(MOST_SEEDS))
-    return {seed: result for seed, result in found if result is not None}
 
 
 def _decimals(measure: str) -> int:
     return 5 if measure == "bits per byte" else 4 if measure.endswith("loss") else 2
 
 
-def claim_side(side: str, scores: Callable[[str], dict[int, float]]) -> dict[int, float]:
-    """One side of a claim by seed: the score of a line, or a difference of two; `scores` finds those of a line."""
-    first, *second = map(scores, side.split(MINUS))
+def claim_side(side: str, scores: Mapping[str, dict[int, float]]) -> dict[int, float]:
+    """Return one side of a claim by seed: the score of a line, or a difference of two. `scores` are those of lines."""
+    first, *second = (scores[key] for key in side.split(MINUS))
     return {seed: first[seed] - second[0][seed] for seed in first if seed in second[0]} if second else first
 
 
 def claim_text(first: str, second: str) -> str:
-    """The difference of the two sides of a claim, with lines by the names of their variants."""
-    sides = [
-        MINUS.join(key.partition(".")[2] or key for key in side.split(MINUS)) for side in (first, second)
-    ]
+    """Describe the difference of the two sides of a claim, with lines by the names of their variants."""
+    sides = [MINUS.join(key.partition(".")[2] or key for key in side.split(MINUS)) for side in (first, second)]
     return MINUS.join(f"({side})" if MINUS in side else side for side in sides)

@@ -20,8 +20,8 @@ from charm.domains import Counted
 from charm.errors import CharmError
 from charm.language.gpt import components
 from charm.language.presets import lm_preset
+from charm.paper.runs import VARIANTS
 from charm.paper.tables import TABLES, PaperCount, PaperTable
-from charm.paper.variants import VARIANTS
 from charm.progress import status
 from charm.runs.settings import TrainConfig
 from charm.tables import Table
@@ -65,7 +65,7 @@ DRAWN_TOLERANCE = Fraction(2, 1000)  # views are random, so the numbers of rows 
 
 
 def paper_dataset(config: DataConfig) -> str | None:
-    """The paper's name for this data, if the paper gives its size. Repeats, canvases and seeds do not matter."""
+    """Return the paper's name for this data, if it gives its size. Repeats, canvases and seeds do not matter."""
     candidates = [replace(config, canvas="full", seed=0, evaluate_repeats=2, auxiliary_repeats=2, data=None)]
     if config.synthetic_views == "shared":  # then synthetic pairs add no rows
         candidates.append(replace(candidates[0], synthetic=(), partial=False))
@@ -75,7 +75,7 @@ def paper_dataset(config: DataConfig) -> str | None:
 def drawn_sizes(
     names: Iterable[str] = (*DATASETS, *STREAMS), data: Path | None = None
 ) -> tuple[dict[str, Size], list[str]]:
-    """Sizes of our data by the paper's names, and a sentence for each data set that is not available."""
+    """Return the sizes of our data by the paper's names, and a sentence for each data set that is not available."""
     sizes, missing = {}, []
     for name in names:
         try:
@@ -138,7 +138,7 @@ class CountCheck:
 
 
 def tally(checks: Iterable[CountCheck]) -> dict[str, int]:
-    """How many of the paper's counts were checked, how many agree, and how many are given, which are not checked."""
+    """Count the checked counts of the paper, those that agree, and those that are given, which are not checked."""
     checks = list(checks)
     counted = [check.agrees for check in checks if check.claim.standing != "given"]
     return {"counts": len(counted), "agree": sum(counted), "given": len(checks) - len(counted)}
@@ -148,7 +148,7 @@ UNITS = {"": 1, "k": 10**3, "M": 10**6, "B": 10**9}
 
 
 def as_printed(count: Count, printed: str) -> str:
-    """The count in the format of `printed`: the same unit and number of decimals, halves rounded up."""
+    """Format a count as `printed` is: the same unit and number of decimals, halves rounded up."""
     digits = printed.rstrip("kMB")
     unit = printed[len(digits) :]
     decimals = len(digits.partition(".")[2])
@@ -172,7 +172,7 @@ def check_paper(sizes: Mapping[str, Size], tables: Iterable[PaperTable] | None =
 
 
 def _account(key: str, size: Size) -> Accounting:
-    """The model of a run of the paper, as `charm reproduce` trains it. CAR's rules and horizons are fixed."""
+    """Count the model of a run of the paper, as `charm reproduce` trains it. CAR's rules and horizons are fixed."""
     config = VARIANTS[key].full()
     if isinstance(config, CarConfig):
         return account_car(config.model, CarSizes(1500, 4, combinations=size.puzzles, rows=size.rows))
@@ -205,9 +205,7 @@ def count_of(claim: PaperCount, size: Size) -> Count:
 
 @cache
 def _language(preset: str) -> Mapping[str, int]:
-    config = (
-        VARIANTS[preset].full() if preset in VARIANTS else lm_preset(preset)
-    )  # lm-d20 is not a run of the paper
+    config = VARIANTS[preset].full() if preset in VARIANTS else lm_preset(preset)  # lm-d20 is not a run of the paper
     return components(config.gpt, config.ngram)
 
 
@@ -215,7 +213,7 @@ def _language(preset: str) -> Mapping[str, int]:
 
 
 def paper_tables(checks: list[CountCheck]) -> list[Table]:
-    """Tables that compare the paper's counts with ours, one for each table of the paper."""
+    """Return tables that compare the paper's counts with ours, one for each table of the paper."""
     tables = []
     for label, some in groupby(checks, key=lambda check: check.table):
         rows: list[list[str]] = []
@@ -224,14 +222,10 @@ def paper_tables(checks: list[CountCheck]) -> list[Table]:
             for check in same_data:
                 note = f"\n  {check.claim.note}" if check.claim.note else ""
                 drawn = "" if check.drawn is None else _text(check.drawn)
-                tick = {"given": "given", "differs": "differs"}.get(check.claim.standing, "✓")
-                tick = tick if check.passed else "✗"
-                name = f"  {check.claim.label}{note}"
-                rows.append([name, check.claim.printed, _text(check.count), tick, drawn])
+                tick = check.claim.standing.replace("checked", "✓") if check.passed else "✗"
+                rows.append([f"  {check.claim.label}{note}", check.claim.printed, _text(check.count), tick, drawn])
         columns = ["count", "paper", "ours", "", "our views"]
-        tables.append(
-            Table(columns, rows, label, TABLES[label].reading if label in TABLES else "", narrow=True)
-        )
+        tables.append(Table(columns, rows, label, TABLES[label].reading if label in TABLES else "", narrow=True))
     return tables
 
 

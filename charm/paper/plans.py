@@ -1,29 +1,45 @@
-"""Plan the runs that `charm reproduce` was asked for, start them, and collect their results."""
+"""List the runs that `charm reproduce` was asked for, make those that are missing, and collect their results.
+
+Missing runs are made several at a time on this machine, or on a cluster with Slurm.
+"""
 
 from __future__ import annotations
 
 import json
+import os
 import shlex
-from collections.abc import Callable, Iterator, Sequence
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from charm.errors import CharmError
-from charm.files import write_atomically
-from charm.paper import runner
+from charm.files import terminates_as_interrupt, write_atomically
 from charm.paper.comparison import MOST_SEEDS, Comparison
-from charm.paper.costs import hours
-from charm.paper.drawn import FIGURES, draw, tables_of
-from charm.paper.runner import MissingRun, gpus, missing, run_here, run_on_slurm
-from charm.paper.shelf import Result, Shelf
-from charm.paper.sizes import SizeName
-from charm.paper.tables import TABLES, PaperLine, PaperTable, run_table
-from charm.paper.variants import Variant
+from charm.paper.runs import SizeName, Variant, hours, variant_named
+from charm.paper.tables import TABLES, PaperLine, PaperTable
+from charm.paper.work import STOPPED, Result, Shelf
 from charm.tables import Table
 
 SEEDS = 3  # default at sizes other than full
 CPU_SIZES = ("smoke", "cpu")
+GRACE = 30.0  # seconds in which a stopped run must write its checkpoint
+POLL = 0.5
+CURVE = ("step", "loss", "token_loss", "exact_accuracy")  # of a curve, in a record; scores along the way too
+
+
+@dataclass(frozen=True)
+class MissingRun:
+    """A run without a result."""
+
+    variant: Variant
+    seed: int
+
+    def __str__(self) -> str:
+        return f"{self.variant.key} seed {self.seed}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,8 +62,7 @@ class Reproduction:
     ) -> Reproduction:
         if seeds is not None and not 1 <= seeds <= MOST_SEEDS:
             raise CharmError(f"--seeds must be from 1 to {MOST_SEEDS}, got {seeds}")
-        figures = tuple(label for label in labels if label in FIGURES)
-        tables = [run_table(label) for label in _tables(labels)]
+        tables = [TABLES[label] for label in dict.fromkeys(one for label in labels for one in _sources(label))]
         names = dict.fromkeys(line.variant.name for table in tables for line in table.runs)
         for name in variants:
             if name not in names:
@@ -58,10 +73,11 @@ class Reproduction:
             (table, tuple(line for line in table.runs if not variants or line.variant.name in variants))
             for table in tables
         )
+        figures = tuple(label for label in labels if TABLES[label].panels)
         return Reproduction(parts, figures, seeds, Shelf(out, size, data))
 
     def wanted(self) -> list[tuple[Variant, range]]:
-        """Variants and their seeds, bases of streams first. Runs that lines share are listed once."""
+        """Return variants and their seeds, bases of streams first. Runs that lines share are listed once."""
         lines = [line for _, some in self.parts for line in some]
         bases = [(line.variant.base, range(1)) for line in lines if line.variant.base]
         found: dict[str, tuple[Variant, range]] = {}
@@ -76,10 +92,13 @@ class Reproduction:
         return range(paper if self.seeds is None else self.seeds)
 
     def missing(self) -> list[MissingRun]:
-        return missing(self.wanted(), self.shelf)
+        """Return the runs without a result. The first seed of every variant comes before the second of any."""
+        wanted = [(seed, variant) for variant, seeds in self.wanted() for seed in seeds]
+        every = [MissingRun(variant, seed) for seed, variant in sorted(wanted, key=lambda one: one[0])]
+        return [job for job in every if self.shelf.read(job.variant, job.seed) is None]
 
     def state(self) -> str:
-        """A sentence about how many runs are finished."""
+        """Say how many runs are finished."""
         total, left = sum(len(seeds) for _, seeds in self.wanted()), len(self.missing())
         finished = f"{total - left} of {total} runs are finished"
         return f"{finished}; the same command continues" if left else finished
@@ -87,9 +106,9 @@ class Reproduction:
     # Before
 
     def overview(self) -> Iterator[Table | str]:
-        """The planned runs with their commands and estimated hours."""
-        jobs, rows = self.missing(), []
-        each = {variant.key: hours(variant, self.shelf.size) for variant, _ in self.wanted()}
+        """Yield the planned runs with their estimated hours, what the size is, and their commands."""
+        size, jobs, rows = self.shelf.size, self.missing(), []
+        each = {variant.key: hours(variant, size) for variant, _ in self.wanted()}
         for variant, seeds in self.wanted():
             left = sum(job.variant.key == variant.key for job in jobs)
             one = each[variant.key]
@@ -97,21 +116,20 @@ class Reproduction:
         every = sum(len(seeds) for _, seeds in self.wanted())
         total = sum(each[job.variant.key] for job in jobs)
         rows.append(["all", f"{len(jobs)} of {every}", "", _time(total)])
-        cpu = self.shelf.size in CPU_SIZES
         yield Table(
             ["variant", "missing runs", "time per run", "time"],
             rows,
-            f"{', '.join(table.label for table, _ in self.parts)}, size {self.shelf.size}",
-            f"Estimated for {'two CPU cores' if cpu else 'one NVIDIA H200'} with nothing else running.",
+            f"{', '.join(table.label for table, _ in self.parts)}, size {size}",
+            f"Estimated for {'two CPU cores' if size in CPU_SIZES else 'one NVIDIA H200'} with nothing else running.",
             totals=[len(rows) - 1],
         )
-        for about in dict.fromkeys(variant.size(self.shelf.size).about for variant, _ in self.wanted()):
-            yield f"{self.shelf.size}: {about}"
+        for about in dict.fromkeys(variant.size(size).about for variant, _ in self.wanted()):
+            yield f"{size}: {about}"
         for job in jobs:
             yield from commands(job, self.shelf)
 
     def to_json(self) -> dict[str, Any]:
-        """The plan as JSON."""
+        """Return the plan as JSON."""
         runs = [
             {
                 "variant": job.variant.key,
@@ -126,21 +144,20 @@ class Reproduction:
     # Runs
 
     def run(self, device: str, at_once: int | None, say: Callable[[str], None]) -> list[str]:
-        """Run what is missing on this machine; return a sentence for each failed run."""
+        """Run what is missing on this machine; return a sentence for each failed run.
+
+        Unless `at_once` is given, as many run on each GPU as the largest run allows, or one without a GPU.
+        """
         jobs = self.missing()
         if not jobs:
             return []
         if self.shelf.size in CPU_SIZES and device == "auto":
             device = "cpu"
         self.shelf.prepare(job.variant for job in jobs)
-        side_by_side = at_once or self._fitting(device)
-        say(f"{len(jobs)} runs to make, {side_by_side} at once; logs and checkpoints are in {self.shelf.out}")
-        return run_here(jobs, self.shelf, device, side_by_side, say)
-
-    def _fitting(self, device: str) -> int:
-        """Number of concurrent runs: as many on each GPU as the largest run allows, or one without a GPU."""
-        count = len(gpus()) if device in ("auto", "cuda") else 0
-        return max(1, count * min(variant.size(self.shelf.size).together for variant, _ in self.wanted()))
+        fitting = min(variant.size(self.shelf.size).together for variant, _ in self.wanted())
+        at_once = at_once or max(1, fitting * len(gpus(device)))
+        say(f"{len(jobs)} runs to make, {at_once} at once; logs and checkpoints are in {self.shelf.out}")
+        return run_here(jobs, self.shelf, device, at_once, say)
 
     def submit(self, device: str, at_once: int | None, settings: Sequence[str]) -> str:
         """Submit the missing runs to Slurm."""
@@ -168,68 +185,51 @@ class Reproduction:
     def shown(self) -> Iterator[Table | str]:
         for comparison in self.comparisons():
             yield comparison.scores_table()
-            if comparison.claims():
-                yield comparison.claims_table()
+            if (claims := comparison.claims_table()).rows:
+                yield claims
             if told := comparison.alone_text():
                 yield told
 
     def record(self, folder: Path) -> list[Path]:
         """Write finished results as records for the reproduction page, one for each table; return the files."""
-        written = []
-        for comparison in self.comparisons():
-            label = comparison.table.label
-            found = {key: some for key, some in comparison.results.items() if some}
-            seeds = sorted(set.intersection(*(set(some) for some in found.values()))) if found else []
-            if not seeds:
-                raise CharmError(
-                    f"{label}: no seed is finished for all variants; use --variants to leave some out"
-                )
-            # Lines may share a run; keys differ by the prefix of their scores.
-            by_run = {key.partition("@")[0]: some for key, some in found.items()}
-            runs = [some[seed] for some in by_run.values() for seed in seeds]
-            numbers = {
-                f"{line.key} {measure}": [comparison.scores(line, measure)[seed] for seed in seeds]
-                for line in comparison.table.runs
-                for measure in line.paper or comparison.table.measures
-                if line.key in found and set(seeds) <= set(comparison.scores(line, measure))
-            }
-            settings = {
-                line.variant.size(self.shelf.size).about
-                for line in comparison.table.runs
-                if line.key in found
-            }
-            at_once = max(run.get("at_once", 1) for run in runs)
-            every = [line.variant.name for line in comparison.table.runs]
-            some = [line.variant.name for line in comparison.table.runs if line.key in found]
-            chosen = "" if some == every else f" --variants {' '.join(dict.fromkeys(some))}"
-            path = folder / f"{record_name(label, self.shelf.size)}.json"
-            record = {
-                "what": f"{label}, size {self.shelf.size}",
-                "command": f"charm reproduce {label} --size {self.shelf.size} --seeds {len(seeds)} --jobs {at_once}"
-                f"{chosen}",
-                "size": "; ".join(sorted(settings)),
-                "machine": ", ".join(sorted({run["machine"] for run in runs})),
-                "date": max(run["date"] for run in runs),
-                "seeds": seeds,
-                "numbers": numbers,
-            }
-            lines = ",\n".join(f"  {json.dumps(_kept(run, seeds[0]))}" for run in runs)
-            write_atomically(path, f'{json.dumps(record, indent=1)[:-2]},\n "runs": [\n{lines}\n ]\n}}\n')
-            written.append(path)
-        return written
+        return [self._record(comparison, folder) for comparison in self.comparisons()]
 
-    def draw(self) -> list[Path]:
-        """Draw the requested figures from the finished runs."""
-        found = {one.table.label: one for one in self.comparisons()}
-        folder = self.shelf.out / self.shelf.size / "figures"
-        return [path for label in self.figures for path in draw(label, found, folder)]
-
-
-CURVE = ("step", "loss", "token_loss", "exact_accuracy")  # of a curve, in a record; scores along the way too
+    def _record(self, comparison: Comparison, folder: Path) -> Path:
+        label, size = comparison.table.label, self.shelf.size
+        found = {key: some for key, some in comparison.results.items() if some}
+        seeds = sorted(set.intersection(*map(set, found.values()))) if found else []
+        if not seeds:
+            raise CharmError(f"{label}: no seed is finished for all variants; use --variants to leave some out")
+        lines = [line for line in comparison.table.runs if line.key in found]
+        # Lines may share a run; keys differ by the prefix of their scores.
+        by_run = {line.run: found[line.key] for line in lines}
+        runs = [some[seed] for some in by_run.values() for seed in seeds]
+        numbers = {
+            f"{line.key} {measure}": [scores[seed] for seed in seeds]
+            for line in lines
+            for measure in line.paper or comparison.table.measures
+            if set(seeds) <= set(scores := comparison.scores(line, measure))
+        }
+        chosen = dict.fromkeys(line.variant.name for line in lines)
+        given = f" --variants {' '.join(chosen)}" if len(lines) < len(comparison.table.runs) else ""
+        at_once = max(run.get("at_once", 1) for run in runs)
+        record = {
+            "what": f"{label}, size {size}",
+            "command": f"charm reproduce {label} --size {size} --seeds {len(seeds)} --jobs {at_once}{given}",
+            "size": "; ".join(sorted({line.variant.size(size).about for line in lines})),
+            "machine": ", ".join(sorted({run["machine"] for run in runs})),
+            "date": max(run["date"] for run in runs),
+            "seeds": seeds,
+            "numbers": numbers,
+        }
+        path = folder / f"{record_name(label, size)}.json"
+        text = ",\n".join(f"  {json.dumps(_kept(run, seeds[0]))}" for run in runs)
+        write_atomically(path, f'{json.dumps(record, indent=1)[:-2]},\n "runs": [\n{text}\n ]\n}}\n')
+        return path
 
 
 def _kept(run: Result, first: int) -> Result:
-    """A run as a record has it: settings are those of the variant's first seed but for the seed."""
+    """Return a run as a record has it: settings are those of the variant's first seed but for the seed."""
     curve = [
         {name: value for name, value in line.items() if name in CURVE or name.startswith("evaluation/")}
         for line in run.get("curve", ())
@@ -239,38 +239,29 @@ def _kept(run: Result, first: int) -> Result:
 
 
 def record_name(label: str, size: SizeName) -> str:
-    """The name of the record that the reproduction page looks for."""
+    """Return the name of the record that the reproduction page looks for."""
     return f"{label.partition(':')[2]}_{size}"
 
 
-def _tables(labels: Sequence[str]) -> list[str]:
-    """The tables with runs for these labels of tables and figures."""
-    found: dict[str, None] = {}
-    for label in labels:
-        if label in FIGURES:
-            found |= dict.fromkeys(tables_of(label))
-        elif label in TABLES and TABLES[label].lines:
-            found[label] = None
-        elif label in TABLES and TABLES[label].command.startswith("charm"):
-            raise CharmError(
-                f"{label} has no runs of this kind; `{TABLES[label].command}` makes or checks it"
-            )
-        elif label in TABLES and TABLES[label].section:
-            raise CharmError(f"{label} has nothing to run: {TABLES[label].paper}")
-        else:
-            raise CharmError(
-                f"the paper has no table or figure {label!r}; `charm reproduce` lists the labels"
-            )
-    return list(found)
+def _sources(label: str) -> list[str]:
+    """Return the tables with the runs of a table or figure."""
+    table = TABLES.get(label, PaperTable(label))
+    if not table.sources and table.command.startswith("charm"):
+        raise CharmError(f"{label} has no runs of this kind; `{table.command}` makes or checks it")
+    if not table.sources and table.section:
+        raise CharmError(f"{label} has nothing to run: {table.paper}")
+    if not table.sources:
+        raise CharmError(f"the paper has no table or figure {label!r}; `charm reproduce` lists the labels")
+    return table.sources
 
 
 def commands(job: MissingRun, shelf: Shelf) -> list[str]:
-    """Shell commands that do the same run by hand."""
+    """Return the shell commands that do the same run by hand."""
     variant, folder = job.variant, str(shelf.run_folder(job.variant, job.seed))
     preset, flags = variant.flags(shelf.size, job.seed)
     if variant.base:
         if shelf.size != "full":  # `charm adapt` has no flags for shorter stages and faster rates
-            return [shlex.join(["python", "-m", *runner.command(job, shelf, "auto", 1)[2:]])]
+            return [shlex.join(["python", "-m", *command(job, shelf, "auto", 1)[2:]])]
         base = str(shelf.run_folder(variant.base, 0))
         return [shlex.join(["charm", "adapt", base, *flags, "--out", str(Path(folder).parent)])]
     config = shelf.config(variant, job.seed)
@@ -287,9 +278,10 @@ def commands(job: MissingRun, shelf: Shelf) -> list[str]:
 
 
 def catalogue() -> tuple[dict[str, Any], Table]:
-    """All labels with their numbers of variants and hours, as JSON and as a table."""
+    """Return all labels with their numbers of variants and hours, as JSON and as a table."""
     found, rows = {}, []
-    for label in dict.fromkeys((*(one.label for one in TABLES.values() if one.lines), *FIGURES)):
+    with_lines = [one.label for one in TABLES.values() if one.lines]
+    for label in dict.fromkeys((*with_lines, *(one.label for one in TABLES.values() if one.panels))):
         sizes: dict[str, float] = {}
         for size in ("small", "full"):
             plan = Reproduction.of([label], size, None, (), Path(), None)
@@ -297,10 +289,177 @@ def catalogue() -> tuple[dict[str, Any], Table]:
         found[label] = {"variants": len(plan.wanted()), **sizes}
         rows.append([label, str(found[label]["variants"]), _time(sizes["small"]), _time(sizes["full"])])
     caption = "Estimated time on one NVIDIA H200: three seeds at size small, the paper's own at size full."
-    return found, Table(
-        ["label", "variants", "small", "full"], rows, "The paper's tables and figures", caption
-    )
+    return found, Table(["label", "variants", "small", "full"], rows, "The paper's tables and figures", caption)
 
 
 def _time(given: float) -> str:
     return f"{given:,.0f} h" if given >= 10 else f"{given:.1f} h" if given >= 1 else f"{60 * given:.1f} min"
+
+
+# This machine
+
+
+def gpus(device: str) -> list[str]:
+    """Return the CUDA devices of this machine, by their names in CUDA_VISIBLE_DEVICES; none for another device."""
+    import torch
+
+    count = torch.cuda.device_count() if device in ("auto", "cuda") else 0  # this does not take memory on any of them
+    named = os.environ.get("CUDA_VISIBLE_DEVICES")
+    return (named.split(",") if named else list(map(str, range(count))))[:count]
+
+
+def run_here(
+    jobs: Sequence[MissingRun], shelf: Shelf, device: str, at_once: int, say: Callable[[str], None]
+) -> list[str]:
+    """Run jobs on the GPUs, at most `at_once` at a time; return a sentence for each failed run.
+
+    If a run runs out of memory while others are running, it is tried again with one run fewer at a time. On SIGTERM or
+    Ctrl-C all runs write a checkpoint, and KeyboardInterrupt is raised.
+    """
+    devices = gpus(device)
+    waiting, failed = list(jobs), []
+    running: dict[subprocess.Popen[bytes], tuple[MissingRun, str]] = {}
+    with terminates_as_interrupt():
+        try:
+            while waiting or running:
+                while len(running) < at_once and (job := _next(waiting, shelf)):
+                    used = [gpu for _, gpu in running.values()]
+                    gpu = min(devices, key=used.count, default="")
+                    waiting.remove(job)
+                    running[_start(job, shelf, device, gpu, at_once)] = job, gpu
+                    say(f"{job}: started{f' on GPU {gpu}' if gpu else ''}")
+                if not running:  # the waiting jobs lack their base
+                    failed += [f"{job}: its base {job.variant.base.key} failed" for job in waiting if job.variant.base]
+                    break
+                time.sleep(POLL)
+                for process in [one for one in running if one.poll() is not None]:
+                    job, _ = running.pop(process)
+                    log = _log(shelf, job)
+                    text = log.read_text(errors="replace") if log.is_file() else ""
+                    if process.returncode == 0:
+                        say(f"{job}: {_outcome(shelf.read(job.variant, job.seed))}")
+                    elif at_once > 1 and "out of memory" in text[-4000:].lower():
+                        at_once = max(1, min(at_once - 1, len(running)))
+                        waiting.append(job)
+                        say(f"{job}: out of memory while others ran; tried again with at most {at_once} at once")
+                    else:
+                        why = f"{_last_line(text) or f'exit code {process.returncode}'} (see {log})"
+                        if process.returncode == STOPPED:
+                            why = "stopped before its end; the same command resumes it"
+                        failed.append(f"{job}: {why}")
+                        say(failed[-1])
+        except BaseException:
+            _stop(running)
+            raise
+    return failed
+
+
+def _next(waiting: Sequence[MissingRun], shelf: Shelf) -> MissingRun | None:
+    """Return the first run that needs no base or whose base is finished."""
+    for job in waiting:
+        base = job.variant.base
+        if base is None or shelf.result_path(base, 0).is_file():
+            return job
+    return None
+
+
+def _start(job: MissingRun, shelf: Shelf, device: str, gpu: str, at_once: int) -> subprocess.Popen[bytes]:
+    log = _log(shelf, job)
+    log.parent.mkdir(parents=True, exist_ok=True)
+    share = str(max(1, (os.cpu_count() or 1) // at_once))
+    package = Path(__file__).parents[2]
+    paths = [str(package), *filter(None, [os.environ.get("PYTHONPATH")])]
+    threads = dict.fromkeys(("OMP_NUM_THREADS", "TORCHINDUCTOR_COMPILE_THREADS"), share) if at_once > 1 else {}
+    chosen = {"CUDA_VISIBLE_DEVICES": gpu} if gpu else {}
+    with log.open("ab") as file:
+        # A separate session, so that Ctrl-C reaches only the runner, which asks each run once to stop.
+        return subprocess.Popen(
+            command(job, shelf, device, at_once),
+            env={**threads, **os.environ, "PYTHONPATH": os.pathsep.join(paths), **chosen},
+            stdin=subprocess.DEVNULL,
+            stdout=file,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+
+
+def command(job: MissingRun, shelf: Shelf, device: str, at_once: int) -> list[str]:
+    """Return the command line of a run's process."""
+    words = [sys.executable, "-m", "charm.paper.work", str(shelf.out), shelf.size, job.variant.key, str(job.seed)]
+    words += ["--device", device, "--at-once", str(at_once)]
+    return words + (["--data", str(shelf.data)] if shelf.data else [])
+
+
+def _log(shelf: Shelf, job: MissingRun) -> Path:
+    return shelf.run_folder(job.variant, job.seed) / "log.txt"
+
+
+def _last_line(text: str) -> str:
+    return next((line.strip() for line in reversed(text.splitlines()) if line.strip()), "").removeprefix("charm: ")
+
+
+def _outcome(result: Result | None) -> str:
+    if result is None:
+        return "ended without a result"
+    scores = ", ".join(f"{name} {value:.2f}" for name, value in list(result["scores"].items())[:2])
+    return f"finished in {result['seconds_of_last_attempt']:.0f} s: {scores}"
+
+
+def _stop(running: Mapping[subprocess.Popen[bytes], object]) -> None:
+    for process in running:
+        process.terminate()
+    end = time.monotonic() + GRACE
+    for process in running:
+        try:
+            process.wait(max(0.0, end - time.monotonic()))
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+# A cluster
+
+
+class ClusterJob:
+    """One run on a Slurm node, which resumes after a time limit or a preemption."""
+
+    def __init__(self, variant: str, seed: int, shelf: Shelf, device: str) -> None:
+        self.variant, self.seed, self.shelf, self.device = variant, seed, shelf, device
+
+    def __call__(self) -> None:
+        from charm.devices import place
+        from charm.paper.work import run_one
+
+        with place(self.device) as here:
+            run_one(variant_named(self.variant), self.seed, self.shelf, here)
+
+    def checkpoint(self) -> object:
+        """Put the job back into the queue; submitit calls this shortly before a time limit."""
+        import submitit
+
+        return submitit.helpers.DelayedSubmission(self)
+
+
+def run_on_slurm(
+    jobs: Sequence[MissingRun], shelf: Shelf, device: str, at_once: int, settings: Mapping[str, str | int]
+) -> list[str]:
+    """Submit jobs to Slurm as an array with a limit on running jobs; return their numbers."""
+    try:
+        import submitit
+    except ImportError as error:
+        raise CharmError("--slurm needs submitit: pip install 'charm-arc[slurm]'") from error
+    executor = submitit.AutoExecutor(folder=shelf.out / shelf.size / "slurm")
+    common = {"name": "charm", "gpus_per_node": 1, "timeout_min": 24 * 60, "slurm_array_parallelism": at_once}
+    numbers: list[str] = []
+    bases = {job.variant.base.key for job in jobs if job.variant.base}
+    first = [job for job in jobs if job.variant.key in bases]
+    for some in (first, [job for job in jobs if job not in first]):
+        if not some:
+            continue
+        after = {"dependency": f"afterok:{':'.join(numbers)}"} if numbers else {}
+        extra = {"slurm_additional_parameters": after} if after else {}
+        executor.update_parameters(**{**common, **extra, **settings})
+        with executor.batch():
+            found = [executor.submit(ClusterJob(one.variant.key, one.seed, shelf, device)) for one in some]
+        numbers += [str(one.job_id) for one in found]
+    return numbers

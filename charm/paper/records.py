@@ -36,7 +36,7 @@ class ResultRecord:
     runs: Any = None
 
     def number(self, name: str) -> float:
-        """The mean of a number over seeds."""
+        """Return the mean of a number over seeds."""
         return mean(self._values(name))
 
     def text(self, name: str, form: str) -> str:

@@ -7,22 +7,17 @@ Our numbers come from the records in benchmarks/results, so the page always agre
 
 from __future__ import annotations
 
-import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from functools import partial
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from charm.errors import CharmError
 from charm.files import write_atomically
-from charm.paper.comparison import claim_side, claim_text
-from charm.paper.costs import ARC1, Speed, hours
-from charm.paper.drawn import FIGURES, tables_of
+from charm.paper.comparison import by_counts, claim_side, claim_text, paired, verdict
 from charm.paper.plans import Reproduction, record_name
 from charm.paper.records import ResultRecord, read_records
-from charm.paper.sizes import CPU_WIDTH, FULL_WIDTH, GROUPS, SIZE_NAMES, SMALL_WIDTH, SizeName
-from charm.paper.tables import EMERGED, TABLES, Ours, PaperTable, sections
-from charm.paper.verdicts import by_counts, paired, verdict
+from charm.paper.runs import ARC1, MEASURED, SIZE_NAMES, SIZES, VARIANTS, SizeName, hours
+from charm.paper.tables import EMERGED, TABLES, Ours, PaperClaim, PaperTable, sections
 
 BEGIN, END = "<!-- generated: begin -->", "<!-- generated: end -->"
 
@@ -34,11 +29,11 @@ def main() -> None:
         old = path.read_text()
     except OSError as error:
         raise SystemExit(f"{path}: run this at the root of the repository ({error.strerror})") from error
-    write_atomically(path, updated(old, records))
+    write_atomically(path, update(old, records))
 
 
-def updated(page: str, records: Mapping[str, ResultRecord]) -> str:
-    """The page with the part between its two marks generated again."""
+def update(page: str, records: Mapping[str, ResultRecord]) -> str:
+    """Generate the part of the page between its two marks again."""
     before, begin, rest = page.partition(BEGIN)
     _, end, after = rest.partition(END)
     if not begin or not end:
@@ -47,49 +42,51 @@ def updated(page: str, records: Mapping[str, ResultRecord]) -> str:
 
 
 def render(records: Mapping[str, ResultRecord]) -> str:
-    """The generated part: a table for each part of the paper, then the records."""
-    speed = measured_speed(records)
-    update, evaluation = 768 / speed.training, ARC1 * 16 / speed.forward / 3600
-    lines = [
-        f"Costs are hours of one GPU ({speed.machine}, {speed.date}): {speed.training:,.1f} samples/s in training and "
-        f"{speed.forward:,.1f} forward of `arc1` on full canvases, so an update of 768 takes {update:.2f} s and an "
-        f"evaluation of ARC-AGI-1 (the paper's 502 batches of 768, 16 steps) {evaluation:.2f} h, "
+    """Return the generated part: for each part of the paper a short table and a folded one, then the records."""
+    lines: list[str] = []
+    for title, rows in sections().items():
+        short = [[row.label, _sources(row, records), _tally(row, records)] for row in rows]
+        lines += [f"### {title}", "", *_table(("paper", "our runs", "verdicts"), short)]
+        lines += _folded("Commands, costs, numbers and verdicts", COLUMNS, [_cells(row, records) for row in rows])
+    update, evaluation = 768 / MEASURED.training, ARC1 * 16 / MEASURED.forward / 3600
+    lines += [
+        coverage([row for rows in sections().values() for row in rows], records),
+        "",
+        f"Costs are hours of one GPU ({MEASURED.machine}, {MEASURED.date}): {MEASURED.training:,.1f} samples/s in "
+        f"training and {MEASURED.forward:,.1f} forward of `arc1` on full canvases, so an update of 768 takes "
+        f"{update:.2f} s and an evaluation of ARC-AGI-1 (the paper's 502 batches of 768, 16 steps) {evaluation:.2f} h, "
         "or half as long again with the votes after 24 steps that the presets take too. "
         "Other reasoners are scaled by their count of operations, which flatters models narrower than `arc1`. Streams "
         "count their updates and not their checks. d20 is scaled from d12 by the parameters of the backbone.",
-        "",
-    ]
-    columns = (
-        *("paper", "command", "full size, GPU-hours", "the paper's numbers"),
-        *("ours, at our size", "verdict", "seeds"),
-    )
-    shown = sections()
-    for title, rows in shown.items():
-        lines += [f"### {title}", "", *_table(columns, [_cells(row, records) for row in rows])]
-    every = [row for rows in shown.values() for row in rows]
-    lines += [
-        coverage(every, records),
         "",
         "### The smaller sizes",
         "",
     ]
     # A size, what it is and its minutes -> groups of variants.
     groups: dict[tuple[str, str, str], list[str]] = {}
-    for group, settings in GROUPS.items():
+    for group, settings in SIZES.items():
         for size, where in (("cpu", "two CPU cores"), ("small", "one H200")):
             if size in settings:
                 row = (size, settings[size].about, f"{settings[size].minutes:g}, {where}")
                 groups.setdefault(row, []).append(group)
-    sizes = [(", ".join(some), *row) for row, some in groups.items()]
-    lines += _table(("group", "size", "setting", "minutes for a run, about"), sizes)
+    of_sizes = ("group", "size", "setting", "minutes for a run, about")
+    lines += _folded(
+        "What each group of runs is at these sizes", of_sizes, [(", ".join(g), *row) for row, g in groups.items()]
+    )
     lines += ["Minutes are planned, not measured, except where a record below has them.", ""]
     made = []
     for name, one in records.items():
         about = (f"{one.what}: {one.size}", f"`{_cell(one.command)}`", f"{one.machine}, {one.date}")
         made.append((_link(name), *about, _seeds(one)))
     lines += ["### What was run here", ""]
-    lines += _table(("record", "what and how large", "command", "where, when", "seeds"), made)
-    return "\n".join(lines)
+    of_records = ("record", "what and how large", "command", "where, when", "seeds")
+    return "\n".join([*lines, *_folded(f"All {len(made)} records", of_records, made)])
+
+
+COLUMNS = (
+    *("paper", "command", "full size, GPU-hours", "the paper's numbers"),
+    *("ours, at our size", "verdict", "seeds"),
+)
 
 
 def coverage(rows: Sequence[PaperTable], records: Mapping[str, ResultRecord]) -> str:
@@ -98,7 +95,7 @@ def coverage(rows: Sequence[PaperTable], records: Mapping[str, ResultRecord]) ->
     figures = sum(row.label.startswith("fig:") for row in made)
     tables = [row for row in made if row.lines and row.label.startswith("tab:")]
     elsewhere = sum(bool(row.elsewhere) for row in tables)
-    tests = sum(len(claims) for row in rows for claims in _claims(row, records).values())
+    tests = sum(1 for row in rows for _ in _claims(row, records))
     return (
         f"Of {len(rows)} rows, {len(tables) - elsewhere} are tables with runs in their own setting and {elsewhere} "
         f"tables with runs in another one, as they say; {figures} are figures, most with the numbers of tables; "
@@ -109,9 +106,28 @@ def coverage(rows: Sequence[PaperTable], records: Mapping[str, ResultRecord]) ->
 
 
 def _table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
-    """The lines of a Markdown table, and an empty one."""
+    """Return the lines of a Markdown table, and an empty one."""
     head, *lines = (f"| {' | '.join(cells)} |" for cells in (columns, *rows))
     return [head, "|" + "---|" * len(columns), *lines, ""]
+
+
+def _folded(summary: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    """Return the lines of a table that is shown on demand."""
+    head = f'<details markdown="1"><summary>{summary}</summary>'
+    return [head, "", *_table(columns, rows), "</details>", ""]
+
+
+def _sources(row: PaperTable, records: Mapping[str, ResultRecord]) -> str:
+    """Return links to the records of a row, or what it has instead."""
+    names = dict.fromkeys([one.record for one in row.ours] + list(_recorded(row, records)))
+    if not names:
+        return "a check" if row.check else row.instead
+    return ", ".join(map(_link, names)) + (f" ({row.elsewhere})" if row.elsewhere else "")
+
+
+def _tally(row: PaperTable, records: Mapping[str, ResultRecord]) -> str:
+    """Count the verdicts on a row: "3 same order, 1 undecided"."""
+    return ", ".join(f"{len(some)} {judged}" for judged, some in _judge(row, records).items())
 
 
 def _cells(row: PaperTable, records: Mapping[str, ResultRecord]) -> list[str]:
@@ -125,7 +141,7 @@ def _cells(row: PaperTable, records: Mapping[str, ResultRecord]) -> list[str]:
 
 
 def reproduced(row: PaperTable, records: Mapping[str, ResultRecord]) -> dict[str, str]:
-    """The scores of each record that `charm reproduce --record` wrote for this table, by the record's name.
+    """Return the scores of each record that `charm reproduce --record` wrote for this table, by the record's name.
 
     A figure has those of the tables whose runs it draws.
     """
@@ -146,79 +162,67 @@ def reproduced(row: PaperTable, records: Mapping[str, ResultRecord]) -> dict[str
 
 def _our_label(title: str, size: SizeName) -> str:
     """Return a line's title with the ranks and loops that it has at a smaller size."""
-    shrunk = {"small": (2, SMALL_WIDTH, "4/6"), "cpu": (4, CPU_WIDTH, "16/24")}
+    shrunk = {"small": (2, "4/6"), "cpu": (4, "16/24")}
     if size not in shrunk:
         return title
-    factor, width, loops = shrunk[size]
+    factor, loops = shrunk[size]
+    widths = [VARIANTS["train.table"].at(one).memory.rank for one in ("full", size)]
 
     def rank(found: re.Match[str]) -> str:
         full = int(found[2])
-        return f"{found[1]}{width if full == FULL_WIDTH else full // factor}"
+        return f"{found[1]}{widths[1] if full == widths[0] else full // factor}"
 
     return re.sub(r"(\b[rt]=|\b[Rr]ank-)(\d+)", rank, title).replace("loops 16/24", f"loops {loops}")
 
 
 def _recorded(row: PaperTable, records: Mapping[str, ResultRecord]) -> dict[str, tuple[PaperTable, SizeName]]:
-    """The records of a row's tables, by name, each with its table and size."""
-    labels = tables_of(row.label) if row.label in FIGURES else [row.label] if row.lines else []
+    """Return the records of a row's tables, by name, each with its table and size."""
     return {
         name: (TABLES[label], size)
-        for label in labels
+        for label in row.sources
         for size in SIZE_NAMES
         if (name := record_name(label, size)) in records
     }
 
 
 def verdict_of(row: PaperTable, records: Mapping[str, ResultRecord]) -> str:
-    """What our seeds say about the paper's order, claim by claim; "" where nothing is compared."""
+    """Say what our seeds show about the paper's order, claim by claim; "" where nothing is compared."""
+    found = _judge(row, records)
+    return _cell("; ".join(f"**{judged}**: {', '.join(some)}" for judged, some in found.items()))
+
+
+def _judge(row: PaperTable, records: Mapping[str, ResultRecord]) -> dict[str, list[str]]:
+    """Return the compared differences in words, by verdict."""
     found: dict[str, list[str]] = {}
-    for name, claims in _claims(row, records).items():
-        record = records[name]
-        for first, second, measure, claimed in claims:
-            sides = [claim_side(side, partial(_by_seed, record, measure)) for side in (first, second)]
-            difference = paired(*sides)
-            assert difference is not None
-            names = claim_text(first, second)
-            ours = [value for side in sides for value in side.values()]
-            losses = measure.strip() in LOSSES or 0 < min(ours) <= max(ours) < 2
-            digits = 4 if losses else 1  # percent
-            spread = f" ± {difference.half_width:.{digits}f}" if math.isfinite(difference.half_width) else ""
-            text = f"{names}{measure} {difference.mean:+.{digits}f}{spread}"
-            judged: str = verdict(claimed, difference)
-            asked = record.numbers.get(f"asked for{measure}", (0,))
-            if (
-                judged == "undecided"
-                and claimed
-                and (counts := by_counts(sides[0], sides[1], int(asked[0]), claimed > 0))
-            ):
-                judged, text = "same order, by counts", f"{text}: {counts}"
-            found.setdefault(judged, []).append(text)
-    return _cell(
-        "; ".join(f"**{judged}**: {', '.join(dict.fromkeys(some))}" for judged, some in found.items())
-    )
-
-
-def _by_seed(record: ResultRecord, measure: str, key: str) -> dict[int, float]:
-    return dict(zip(record.seeds, record.numbers[f"{key}{measure}"], strict=True))
+    for record, claim, claimed in _claims(row, records):
+        measure = f" {claim.measure}" if claim.measure else ""
+        numbers = {key: dict(zip(record.seeds, record.numbers[f"{key}{measure}"], strict=True)) for key in claim.lines}
+        first, second = (claim_side(side, numbers) for side in (claim.first, claim.second))
+        difference = paired(first, second)
+        assert difference is not None
+        ours = [*first.values(), *second.values()]
+        losses = claim.measure in LOSSES or 0 < min(ours) <= max(ours) < 2  # others are in percent
+        text = f"{claim_text(claim.first, claim.second)}{measure} {difference.text(4 if losses else 1)}"
+        judged: str = verdict(claimed, difference)
+        asked = int(record.numbers.get(f"asked for{measure}", (0,))[0])
+        if judged == "undecided" and claimed and (counts := by_counts(first, second, asked, claimed > 0)):
+            judged, text = "same order, by counts", f"{text}: {counts}"
+        found.setdefault(judged, []).append(text)
+    return {judged: list(dict.fromkeys(some)) for judged, some in found.items()}
 
 
 def _claims(
     row: PaperTable, records: Mapping[str, ResultRecord]
-) -> dict[str, list[tuple[str, str, str, float | None]]]:
-    """Record -> two of its numbers (key and measure) that the paper distinguishes, and the paper's difference."""
-    claims: dict[str, list[tuple[str, str, str, float | None]]] = {}
+) -> Iterator[tuple[ResultRecord, PaperClaim, float | None]]:
+    """Yield what the paper claims about numbers of our records, and the paper's difference."""
     for one in row.ours:
         for claim in one.claims:
             first, order, second = re.split(r" ([<>]) ", claim)
-            claims.setdefault(one.record, []).append((first, second, "", 1.0 if order == ">" else -1.0))
+            yield records[one.record], PaperClaim(first, second, ""), 1.0 if order == ">" else -1.0
     for name, (table, _) in _recorded(row, records).items():
-        numbers = records[name].numbers
-        claims[name] = [
-            (one.first, one.second, f" {one.measure}", table.claimed(one))
-            for one in table.claims
-            if {f"{key} {one.measure}" for key in one.lines} <= numbers.keys()
-        ]
-    return claims
+        for known in table.claims:
+            if {f"{key} {known.measure}" for key in known.lines} <= records[name].numbers.keys():
+                yield records[name], known, table.claimed(known)
 
 
 def _headline(table: PaperTable) -> str:
@@ -232,7 +236,7 @@ def command_of(row: PaperTable) -> str:
 
 
 def cost_of(row: PaperTable) -> str:
-    """Hours of a table's runs at full size with the paper's number of seeds, as text."""
+    """Describe the hours of a table's runs at full size with the paper's number of seeds."""
     if row.command:
         return row.cost
     plan = Reproduction.of([row.label], "full", None, (), Path(), None)
@@ -243,7 +247,7 @@ def cost_of(row: PaperTable) -> str:
 
 
 def paper_of(row: PaperTable) -> str:
-    """The paper's numbers that the claims of a table compare, or its first ones."""
+    """Return the paper's numbers that the claims of a table compare, or its first ones."""
     if not row.lines:
         return row.paper
     measure = _headline(row)
@@ -260,7 +264,7 @@ HEADLINES = ("pass@2", "final pass@2", "seen pass@2", "zero-shot pass@2", *LOSSE
 
 
 def result_text(one: Ours, records: Mapping[str, ResultRecord]) -> str:
-    """The sentence about a record, with its numbers filled in."""
+    """Fill the numbers of a record into the sentence about it."""
     if one.record not in records:
         raise CharmError(f"no record {one.record}")
     record = records[one.record]
@@ -277,15 +281,6 @@ def _cell(text: str) -> str:
 
 def _seeds(record: ResultRecord) -> str:
     return ", ".join(map(str, record.seeds)) if record.seeds else "none"
-
-
-def measured_speed(records: Mapping[str, ResultRecord]) -> Speed:
-    if "speed_arc1" not in records:
-        raise CharmError("no record speed_arc1, which costs are computed from")
-    found = records["speed_arc1"]
-    return Speed(
-        found.number("training samples/s"), found.number("forward samples/s"), found.machine, found.date
-    )
 
 
 if __name__ == "__main__":

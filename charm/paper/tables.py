@@ -15,7 +15,7 @@ from typing import Any, Literal
 from charm.config import from_json
 from charm.drawing.figures import Point
 from charm.errors import CharmError
-from charm.paper.variants import VARIANTS, Variant
+from charm.paper.runs import VARIANTS, Variant
 
 MINUS = " - "
 EMERGED = "updates to 1 % unseen"  # a measure of automata
@@ -112,6 +112,8 @@ class PaperTable:
     """The line for which the paper counts tasks that no other line has among its candidates."""
     alone_count: int = 0
     """The paper's count of these tasks."""
+    panels: tuple[tuple[str, str, str, str], ...] = ()
+    """Of a figure: end of the file's name, table whose runs are drawn, name of the drawing, pattern of the runs."""
     counts: tuple[PaperCount, ...] = ()
     reading: str = ""
     """How we count parameters if the paper leaves it open."""
@@ -132,6 +134,11 @@ class PaperTable:
     @property
     def measures(self) -> list[str]:
         return list(dict.fromkeys(measure for line in self.lines for measure in line.paper))
+
+    @property
+    def sources(self) -> list[str]:
+        """The tables whose runs it shows: those that a figure draws, or itself."""
+        return list(dict.fromkeys(panel[1] for panel in self.panels)) or ([self.label] if self.lines else [])
 
     @property
     def runs(self) -> list[PaperLine]:
@@ -165,6 +172,7 @@ def _table(label: str, given: Mapping[str, Any]) -> PaperTable:
     try:
         parsed["lines"] = tuple(_line(cells, measures) for cells in _cells(given.get("lines", "")))
         parsed["claims"] = tuple(map(_claim, given.get("claims", "").strip().splitlines()))
+        parsed["panels"] = tuple((*cells, "")[:4] for cells in _cells(given.get("panels", "")))
         parsed["counts"] = tuple(map(_count, _cells(given.get("counts", ""))))
     except (ValueError, TypeError) as error:
         raise CharmError(f"{label} cannot be read ({error})") from error
@@ -203,13 +211,6 @@ def _count(cells: list[str]) -> PaperCount:
 
 
 TABLES = read_tables((files("charm.paper") / "tables.toml").read_text("utf-8"))
-
-
-def run_table(label: str) -> PaperTable:
-    """Return a table that reports runs by its label in the paper's source."""
-    if label not in TABLES or not TABLES[label].lines:
-        raise CharmError(f"{label!r} is not a table of runs; `charm reproduce` lists the labels")
-    return TABLES[label]
 
 
 def sections() -> dict[str, list[PaperTable]]:

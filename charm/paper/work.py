@@ -1,46 +1,189 @@
-"""One run of a reproduction, in a separate process: train, evaluate, write the result.
+"""One run of a reproduction: train, evaluate, write the result; and the folder of results.
 
     python -m charm.paper.work OUT SIZE GROUP.NAME SEED [--device D] [--data DIR] [--at-once N]
 
-It resumes an earlier attempt, writes a checkpoint on SIGTERM, and stops when its parent dies.
+OUT/SIZE/results/GROUP.NAME.sSEED.json    scores, settings, seconds, curves: all that tables and figures need
+OUT/SIZE/runs/GROUP.NAME/seed_SEED/       the run itself, with its checkpoints; log.txt is what it printed
+
+Results are small files that can be copied anywhere. A run's process resumes an earlier attempt, writes a checkpoint on
+SIGTERM, and stops when its parent dies.
 """
 
 from __future__ import annotations
 
-import argparse
 import gc
 import os
 import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
+import numpy as np
 import torch
+import tyro
+from tyro.conf import Positional
 
 from charm.accounting import gate_share
-from charm.config import read_run_config
-from charm.continual.run import run_stream
+from charm.automata import benchmark
+from charm.automata.run import CarConfig
+from charm.config import from_json, read_run_config, to_json
+from charm.continual.run import StreamOptions, run_stream
+from charm.continual.streams import TaskStream
 from charm.devices import Place, place
 from charm.errors import CharmError
+from charm.files import read_sealed, write_sealed
 from charm.language.config import LMConfig
 from charm.language.gpt import components
 from charm.models.model import CharmModel
-from charm.paper.shelf import Result, Shelf, identity
-from charm.paper.sizes import SizeName
+from charm.paper.runs import SMALL_STREAM, SizeName, Variant, small_tasks, variant_named
 from charm.paper.tables import EMERGED
-from charm.paper.variants import Variant, variant_named
+from charm.paths import data_dir
 from charm.progress import say
 from charm.runs.checkpoint import newest_checkpoint, steps_of
 from charm.runs.metrics import curve, mean_around, read_metrics
+from charm.runs.settings import TrainConfig
 from charm.signals import StoppedEarly, stop_early
+from charm.tasks.pairs_file import (
+    MANIFEST,
+    Manifest,
+    TaskRecord,
+    load_pairs,
+    pack_pairs,
+    read_manifest,
+    write_block,
+    write_manifest,
+)
+from charm.tasks.sources import load_source
+from charm.tasks.task import Pair
 
 STOPPED = 3  # exit code of an unfinished run that has a checkpoint
 POINTS = 40  # number of points of a stored curve
+Result = dict[str, Any]
+UNSEEN = "unseen"  # name of the stream of the smaller sizes, which is a file
+PAIRS, LONGEST_PAIR = 100, 15  # a task's first synthetic pairs, without sides beyond the second number
+# Fields of a configuration that change neither what is computed nor how it is judged.
+PLACES = (
+    *("device", "compile", "graphs", "accumulate", "device_rows"),
+    *("log_to", "keep_checkpoints"),
+)
+
+
+@dataclass(frozen=True)
+class Shelf:
+    """The results of one size in one folder."""
+
+    out: Path
+    size: SizeName
+    data: Path | None = None
+    """Folder of downloaded and generated data; None is the presets' default."""
+
+    def config(self, variant: Variant, seed: int) -> Any:
+        """Return the configuration of a run, with this shelf's data folder."""
+        config = variant.at(self.size, seed)
+        if isinstance(config, StreamOptions):
+            stream = str(self._stream_path()) if config.stream == UNSEEN else config.stream
+            return replace(config, stream=stream, data=self.data)
+        if isinstance(config, LMConfig):
+            return replace(config, data=data_dir(self.data) / variant.size(self.size).text)
+        own = self._chooses_pairs(config) or (isinstance(config, CarConfig) and self.size != "full")
+        place = self._own_data() if own else self.data
+        return config if place is None else replace(config, data=replace(config.data, data=place))
+
+    def _chooses_pairs(self, config: Any) -> bool:
+        """Return whether a run learns from some of the synthetic pairs only."""
+        return self.size == "small" and isinstance(config, TrainConfig) and config.data.partial
+
+    def prepare(self, variants: Iterable[Variant]) -> None:
+        """Write the files that runs of the smaller sizes read: their stream, benchmark and synthetic pairs."""
+        variants = list(variants)
+        configs = [variant.at(self.size) for variant in variants]
+        stream = next((one for one in variants if one.base and one.at(self.size).stream == UNSEEN), None)
+        if stream:
+            tasks = {
+                task.id: task for split in ("training", "evaluation") for task in load_source(f"arc1/{split}").tasks
+            }
+            ids = stream.size(self.size).stream or small_tasks("training")[:SMALL_STREAM]
+            TaskStream(UNSEEN, tuple(tasks[one] for one in ids)).save(self._stream_path())
+        for config in configs:
+            if self._chooses_pairs(config):
+                for provider in config.data.synthetic:
+                    choose_pairs(data_dir(self.data) / provider, self._own_data() / provider, config.data.tasks)
+        automata = next((config for config in configs if isinstance(config, CarConfig)), None)
+        folder = self._own_data() / "car"
+        if automata and self.size != "full" and not (folder / benchmark.MANIFEST).is_file():
+            benchmark.write_benchmark(folder, benchmark.build(automata.data.benchmark))
+
+    def _stream_path(self) -> Path:
+        return self.out / self.size / "stream" / f"{UNSEEN}.json"
+
+    def _own_data(self) -> Path:
+        return self.out / self.size / "data"
+
+    def result_path(self, variant: Variant, seed: int) -> Path:
+        return self.out / self.size / "results" / f"{variant.home(self.size)}.s{seed}.json"
+
+    def run_folder(self, variant: Variant, seed: int) -> Path:
+        return self.out / self.size / "runs" / variant.home(self.size) / f"seed_{seed}"
+
+    def read(self, variant: Variant, seed: int) -> Result | None:
+        """Return the result of a finished run, None if there is none; raise if it was made with other settings."""
+        path = self.result_path(variant, seed)
+        if not path.is_file():
+            return None
+        found: Result = read_sealed(path)
+        config = variant.at(self.size, seed)
+        made, wanted = found.get("settings"), identity(config)
+        with suppress(CharmError):  # fields that are newer than the result had their default value
+            made = identity(from_json(type(config), made))
+        if made != wanted:
+            names = [name for name in wanted if not isinstance(made, dict) or made.get(name) != wanted[name]]
+            raise CharmError(
+                f"{path} was made with other settings ({', '.join(names) or 'more fields'}); delete it to run the "
+                f"variant again, or use another --out"
+            )
+        return found
+
+    def write(self, variant: Variant, seed: int, result: Result) -> Path:
+        path = self.result_path(variant, seed)
+        write_sealed(path, result)
+        return path
+
+
+def choose_pairs(source: Path, target: Path, tasks: Iterable[str]) -> None:
+    """Write a folder with the first pairs of some tasks that have no long side, unless it is there."""
+    if (target / MANIFEST).is_file():
+        return
+    found = read_manifest(source)
+    chosen = Manifest(replace(found.plan, pairs=PAIRS))
+    for task, block in load_pairs(source, set(tasks) & set(found.tasks)).items():
+        numbers = np.flatnonzero(block.shapes[:PAIRS].max(axis=1) <= LONGEST_PAIR).tolist()
+        if numbers:
+            kept = pack_pairs([Pair(*block.pair(n)) for n in numbers], block.index[numbers].tolist())
+            write_block(target, task, kept)
+            why = f"pairs with sides beyond {LONGEST_PAIR} are left out"
+            chosen.tasks[task] = TaskRecord(len(kept), PAIRS, {}, kept.content(), why)
+    write_manifest(target, chosen)
+
+
+def identity(config: Any) -> dict[str, Any]:
+    """Return the settings that identify a result."""
+    found: dict[str, Any] = to_json(config)
+    for name in PLACES:
+        found.pop(name, None)
+    data = found.pop("data")
+    if isinstance(data, dict):
+        found["data"] = {name: value for name, value in data.items() if name != "data"}
+    return found
+
+
+# A run
 
 
 def run_one(
@@ -56,7 +199,7 @@ def run_one(
     `at_once` is the number of runs that share the machine; it is recorded because it affects the speed.
     """
     began = time.monotonic()
-    learn = _learn_stream if variant.base else _train_and_ask
+    learn = _learn_stream if variant.base else _train
     found = learn(variant, seed, shelf, here, say)
     if found is None:
         return False
@@ -79,9 +222,7 @@ def run_one(
     return True
 
 
-def _train_and_ask(
-    variant: Variant, seed: int, shelf: Shelf, here: Place, say: Callable[[str], None]
-) -> Result | None:
+def _train(variant: Variant, seed: int, shelf: Shelf, here: Place, say: Callable[[str], None]) -> Result | None:
     config, out = shelf.config(variant, seed), shelf.run_folder(variant, seed)
     domain, size = variant.domain, variant.size(shelf.size)
     begun = (out / "config.json").is_file()
@@ -97,7 +238,7 @@ def _train_and_ask(
     gc.collect()
     if here.device.type == "cuda":
         torch.cuda.empty_cache()
-    asked = time.monotonic()
+    trained = time.monotonic()
     scores: dict[str, float] = {}
     tasks: dict[str, list[str]] = {}
     place_of_data = config.data if domain.name == "lm" else config.data.data
@@ -115,19 +256,15 @@ def _train_and_ask(
     if domain.name == "car" and (updates := emerged(metrics)) is not None:
         scores[EMERGED] = round(updates, 1)
     if domain.name == "arc" and config.memory.gate:
-        scores["gate"] = round(
-            100 * gate_share(CharmModel.from_pretrained(newest_checkpoint(out), here.device)), 4
-        )
+        scores["gate"] = round(100 * gate_share(CharmModel.from_pretrained(newest_checkpoint(out), here.device)), 4)
     seconds = {
         "training": _training_seconds(metrics, config.batch),
-        "evaluation": round(time.monotonic() - asked, 1),
+        "evaluation": round(time.monotonic() - trained, 1),
     }
     return {"scores": scores, "parameters": parameters, "seconds": seconds, "tasks": tasks}
 
 
-def _learn_stream(
-    variant: Variant, seed: int, shelf: Shelf, here: Place, say: Callable[[str], None]
-) -> Result | None:
+def _learn_stream(variant: Variant, seed: int, shelf: Shelf, here: Place, say: Callable[[str], None]) -> Result | None:
     base, out = variant.base, shelf.run_folder(variant, seed)
     assert base is not None
     trained = shelf.run_folder(base, 0)
@@ -155,15 +292,11 @@ def _learn_stream(
 
 
 def _arc_scores(found: Mapping[str, Any]) -> dict[str, float]:
-    return {
-        name: round(100 * value, 4)
-        for name, value in found["metrics"].items()
-        if not name.endswith("/outputs")
-    }
+    return {name: round(100 * value, 4) for name, value in found["metrics"].items() if not name.endswith("/outputs")}
 
 
 def _car_scores(found: Mapping[str, Any]) -> dict[str, float]:
-    """Scores such as "seen pass@2" (all combinations) and "seen T=1 pass@2" (one horizon), and right cells."""
+    """Return scores such as "seen pass@2" (all combinations) and "seen T=1 pass@2" (one horizon), and right cells."""
     return {
         f"{part} {'' if group == 'all' else f'{group} '}{name}": round(100 * one[name], 4)
         for part in ("seen", "unseen")
@@ -173,7 +306,7 @@ def _car_scores(found: Mapping[str, Any]) -> dict[str, float]:
 
 
 def emerged(metrics: list[dict[str, Any]]) -> float | None:
-    """Updates until unseen pass@2 is above 1 %, with straight lines between evaluations; None if it never is."""
+    """Return the updates until unseen pass@2 is above 1 %, interpolated between evaluations; None if it never is."""
     points = [(0.0, 0.0), *curve(metrics, "evaluation/unseen pass@2")]
     for (before, low), (after, high) in pairwise(points):
         if high > 0.01:
@@ -190,12 +323,10 @@ SCORES: dict[str, Callable[[Mapping[str, Any]], dict[str, float]]] = {
 
 
 def _answered(found: Mapping[str, Any]) -> dict[str, list[str]]:
-    """Tasks with all outputs among the first two candidates, and tasks with all outputs among any candidates."""
+    """Return the tasks with all outputs among the first two candidates, and those with all among any candidates."""
     ranks = {task["task_id"]: [output["rank"] for output in task["outputs"]] for task in found["tasks"]}
     return {
-        "solved": sorted(
-            one for one, places in ranks.items() if all(p is not None and p <= 2 for p in places)
-        ),
+        "solved": sorted(one for one, places in ranks.items() if all(p is not None and p <= 2 for p in places)),
         "proposed": sorted(one for one, places in ranks.items() if all(p is not None for p in places)),
     }
 
@@ -209,7 +340,7 @@ def _parameters(config: Any, job: Any) -> dict[str, int]:
 
 
 def _training_seconds(metrics: list[dict[str, Any]], batch: int) -> float:
-    """Training time from the logged speeds, so that interruptions do not count."""
+    """Return the training time by the logged speeds, so that interruptions do not count."""
     total, last = 0.0, 0
     for line in metrics:
         rates = [value for name, value in line.items() if name.endswith("_per_second")]
@@ -220,7 +351,7 @@ def _training_seconds(metrics: list[dict[str, Any]], batch: int) -> float:
 
 
 def _thinned(metrics: list[dict[str, Any]]) -> list[dict[str, float]]:
-    """Evenly spaced lines of the metrics, including the last, and all lines with evaluations."""
+    """Return evenly spaced lines of the metrics, including the last, and all lines with evaluations."""
     lines = [line for line in metrics if "loss" in line]
     step = max(1, -(-len(lines) // POINTS))
     kept = lines[::-1][::step][::-1]
@@ -243,24 +374,21 @@ def _end_with_parent() -> None:
     threading.Thread(target=watch, daemon=True).start()
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("out", type=Path)
-    parser.add_argument("size", choices=get_args(SizeName))
-    parser.add_argument("variant")
-    parser.add_argument("seed", type=int)
-    parser.add_argument("--device", default="auto")
-    parser.add_argument("--data", type=Path)
-    parser.add_argument("--at-once", type=int, default=1)
-    options = parser.parse_args()
+def main(
+    out: Positional[Path],
+    size: Positional[SizeName],
+    variant: Positional[str],
+    seed: Positional[int],
+    device: str = "auto",
+    data: Path | None = None,
+    at_once: int = 1,
+) -> None:
+    """Make one run of a reproduction."""
     if "TORCHELASTIC_RUN_ID" not in os.environ:
         _end_with_parent()
     try:
-        with stop_early():
-            variant = variant_named(options.variant)
-            shelf = Shelf(options.out, options.size, options.data)
-            with place(options.device) as here:
-                finished = run_one(variant, options.seed, shelf, here, at_once=options.at_once)
+        with stop_early(), place(device) as here:
+            finished = run_one(variant_named(variant), seed, Shelf(out, size, data), here, at_once=at_once)
     except CharmError as error:
         say(f"charm: {error}")
         sys.exit(2)
@@ -271,4 +399,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    tyro.cli(main)

@@ -1,4 +1,4 @@
-"""The answers of an evaluation as JSON values, from which the page's script draws each task."""
+"""The answers of a run or of a solve as JSON values, from which a page's script draws each task."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ import numpy as np
 import numpy.typing as npt
 
 from charm.errors import CharmError
+from charm.evaluation.evaluate import Evaluation
 from charm.evaluation.ranking import Candidate, Ranking
-from charm.evaluation.run import Evaluation
-from charm.evaluation.scoring import OUTCOMES, OutputResult
+from charm.evaluation.scoring import OUTCOMES, Scores, TaskResult
 from charm.report.folder import JsonObject
-from charm.tasks.dataset import DataConfig, answer_key, load_tasks
+from charm.tasks.dataset import DataConfig, evaluated_tasks
 from charm.tasks.instances import Instances
-from charm.tasks.task import Grid, Question, digits
+from charm.tasks.task import Grid, Question, Task, digits
 from charm.tasks.view import decode
 
 BUDGET = 14_000_000  # maximum characters of candidates, so that a page of 400 tasks stays under 30 MB
@@ -23,13 +23,75 @@ LEAST = 5  # minimum number of candidates for each question
 Films = Mapping[Question, Sequence[Grid]]  # the prediction after each refinement step; 0 x 0 if there is none
 
 
+class TaskGrids(NamedTuple):
+    """The grids of a task as text; a solve may know the test inputs only."""
+
+    demos: list[list[str]]
+    tests: list[tuple[str, str | None]]  # input, and the output if it is known
+
+    @classmethod
+    def of(cls, task: Task) -> TaskGrids:
+        """Return the grids of a task with its known answers."""
+        tests = [(digits(pair.input), None if pair.output is None else digits(pair.output)) for pair in task.test]
+        return cls([[digits(grid) for grid in pair.grids()] for pair in task.train], tests)
+
+
+def task_entries(
+    scores: Scores, grids: Mapping[str, TaskGrids], found: Mapping[Question, JsonObject]
+) -> list[JsonObject]:
+    """Return every scored task, in order: demonstrations, tests with what was `found` for them, and sort keys.
+
+    `found` has at least the "candidates" of a question, best first.
+    """
+    entries = []
+    for result in scores.tasks:
+        demos, asked = grids[result.task_id]
+        tests: list[JsonObject] = []
+        for output in result.outputs:
+            given, truth = asked[output.test_index]
+            own = found.get(Question(result.task_id, output.test_index), {"candidates": []})
+            about = {"outcome": output.outcome, "rank": output.rank, "none": output.no_answer_votes}
+            more = output.candidates - len(own["candidates"])
+            tests.append({"input": given, "truth": truth, **about, "more": more, **own})
+        keys = _sort_keys(result, tests)
+        entries.append({"id": result.task_id, "outcome": result.outcome, "demos": demos, "tests": tests, "keys": keys})
+    return entries
+
+
+def _sort_keys(result: TaskResult, tests: Sequence[JsonObject]) -> JsonObject:
+    """Return the values by which the list is sorted; None if unknown. Shares are means over the answered tests."""
+    best = [test["candidates"][0] for test in tests if test["candidates"]]
+    ranks = [output.rank for output in result.outputs if output.rank is not None]
+    wrong = [_cells_wrong(test) for test in tests]
+    counts = [count for count in wrong if count is not None]
+    return {
+        "outcome": OUTCOMES.index(result.outcome),
+        "rank": max(ranks) if len(ranks) == len(tests) else None,
+        "share": float(np.mean([one["share"] for one in best])) if best else None,
+        "confidence": float(np.mean([one["confidence"] for one in best])) if best else None,
+        "wrong": sum(counts) if len(counts) == len(wrong) else None,
+    }
+
+
+def _cells_wrong(test: JsonObject) -> int | None:
+    """Count the cells in which the first candidate differs from the answer; None if they cannot be compared."""
+    if not test["candidates"] or test["truth"] is None:
+        return None
+    first, truth = test["candidates"][0]["grid"], test["truth"]
+    same_size = [*map(len, first.split("/"))] == [*map(len, truth.split("/"))]
+    return sum(a != b for a, b in zip(first, truth, strict=True)) if same_size else None
+
+
+# Runs
+
+
 def voting_steps(ranking: Ranking) -> list[int]:
-    """The checkpoints that voted, newest first."""
+    """Return the checkpoints that voted, newest first."""
     return sorted({ballot.step for ballot in ranking.ballots}, reverse=True)
 
 
 def affordable(ranking: Ranking) -> int:
-    """The number of candidates for each question that fit on a page."""
+    """Return the number of candidates for each question that fit on a page."""
     count_Q = np.diff(ranking.start)
     rank_K = np.arange(len(ranking.votes_K)) - np.repeat(ranking.start[:-1], count_Q)
     # A view has one vote in each ballot, which bounds the views of a candidate.
@@ -42,68 +104,50 @@ def affordable(ranking: Ranking) -> int:
     return max(LEAST, int(fits.sum()))
 
 
-def task_entries(
-    data: DataConfig, evaluation: Evaluation, films: Films, top: int, instances: Instances | None = None
+def run_entries(
+    data: DataConfig,
+    evaluation: Evaluation,
+    top: int,
+    instances: Instances | None = None,
+    films: Films | None = None,
+    zeroed: Mapping[Question, Grid] | None = None,
 ) -> list[JsonObject]:
-    """Every task of the split, in order: demonstrations, tests with their `top` candidates, and sort keys.
+    """Return the `task_entries` of a run, with `top` candidates for each test and the right one if it ranks lower.
 
-    The right candidate is included even if it ranks lower. `instances` maps votes to views; without it, views are only
-    counted. A test's "views" are ten digits each: the symmetry and what colours 1 to 9 become. A candidate's "which"
-    are indices into these views.
+    `instances` maps votes to views; without it, views are only counted. A test's "views" are ten digits each: the
+    symmetry and what colours 1 to 9 become. A candidate's "which" are indices into these views. `zeroed` are the first
+    answers with the memory zeroed. Films in which nothing changes are left out.
     """
-    tasks = {task.id: task for task in load_tasks(data).evaluate}
-    answers = answer_key(data)
-    unknown = sorted(set(films) - set(answers))
-    if unknown:
-        raise CharmError(f"films include {unknown[0]}, which is not a question of this run")
-    ranking = evaluation.ranking
+    ranking, films = evaluation.ranking, films or {}
     right = {
         Question(task.task_id, output.test_index): output.rank
         for task in evaluation.scores.tasks
         for output in task.outputs
     }
-    number = {question: q for q, question in enumerate(ranking.questions)}
-    shown = {question: ranking.top(q, top) for question, q in number.items()}
-    for question, some in shown.items():
+    if unknown := sorted(set(films) - set(right)):
+        raise CharmError(f"films include {unknown[0]}, which is not a question of this run")
+    shown = {}
+    for number, question in enumerate(ranking.questions):
+        shown[question] = ranking.top(number, top)
         rank = right.get(question)
         if rank is not None and rank > top:
-            some.append(ranking.top(number[question], rank)[-1])
+            shown[question].append(ranking.top(number, rank)[-1])
     voters = _voters(ranking, [candidate.place for some in shown.values() for candidate in some])
     codes = None if instances is None else instances.table()[1]
-    entries = []
-    for result in evaluation.scores.tasks:
-        task = tasks[result.task_id]
-        tests, wrong = [], []
-        for output in result.outputs:
-            question = Question(task.id, output.test_index)
-            answer, candidates = answers[question], shown.get(question, [])
-            test: JsonObject = {
-                "input": digits(task.test[output.test_index].input),
-                "truth": None if answer is None else digits(answer),
-                "outcome": output.outcome,
-                "rank": output.rank,
-                "none": output.no_answer_votes,
-                "more": output.candidates - len(candidates),
-                "candidates": [
-                    _candidate(one, ranking, number[question], voters[one.place]) for one in candidates
-                ],
-            }
-            if codes is not None:
-                _name_views(test, [voters[one.place].row_N for one in candidates], codes)
-            if question in films:
-                test["film"] = [digits(grid) for grid in films[question]]
-            tests.append(test)
-            wrong.append(_cells_wrong(candidates, answer))
-        entries.append(
-            {
-                "id": task.id,
-                "outcome": result.outcome,
-                "demos": [[digits(grid) for grid in pair.grids()] for pair in task.train],
-                "tests": tests,
-                "keys": _sort_keys(result.outcome, result.outputs, tests, wrong),
-            }
-        )
-    return entries
+    found: dict[Question, JsonObject] = {question: {"candidates": []} for question in right}
+    for number, (question, some) in enumerate(shown.items()):
+        test = found[question] = {
+            "candidates": [_candidate(one, ranking, number, voters[one.place]) for one in some],
+        }
+        if codes is not None:
+            _name_views(test, [voters[one.place].row_N for one in some], codes)
+    for question, test in found.items():
+        frames = [digits(grid) for grid in films.get(question, ())]
+        if len(set(frames)) > 1:
+            test["film"] = frames
+        if zeroed is not None:
+            test["zeroed"] = digits(zeroed[question]) if question in zeroed else ""
+    return task_entries(evaluation.scores, {task.id: TaskGrids.of(task) for task in evaluated_tasks(data)}, found)
 
 
 class _Voters(NamedTuple):
@@ -124,9 +168,7 @@ def _candidate(candidate: Candidate, ranking: Ranking, question: int, voters: _V
     }
 
 
-def _name_views(
-    test: JsonObject, rows: Sequence[npt.NDArray[np.int64]], codes: npt.NDArray[np.uint32]
-) -> None:
+def _name_views(test: JsonObject, rows: Sequence[npt.NDArray[np.int64]], codes: npt.NDArray[np.uint32]) -> None:
     """Add to a test which views voted for each candidate.
 
     `rows` are the memory rows that voted for each candidate; `codes` are the views of all memory rows.
@@ -135,46 +177,20 @@ def _name_views(
     if len(row_N) and row_N[-1] >= len(codes):
         raise CharmError("the votes refer to memory rows that are not in the newest checkpoint")
     dihedral_N, colors_NC = decode(codes[row_N])
-    digits = np.column_stack([dihedral_N, colors_NC[:, 1:]]).astype(np.uint8)
-    test["views"] = (digits + ord("0")).tobytes().decode()
+    views = np.column_stack([dihedral_N, colors_NC[:, 1:]]).astype(np.uint8)
+    test["views"] = (views + ord("0")).tobytes().decode()
     for shown, voted in zip(test["candidates"], rows, strict=True):
         shown["which"] = np.searchsorted(row_N, voted).tolist()
 
 
-def _sort_keys(
-    outcome: str, outputs: Sequence[OutputResult], tests: list[JsonObject], wrong: list[int | None]
-) -> JsonObject:
-    """Values by which the list is sorted; None if unknown. Shares are means over the answered tests."""
-    best = [test["candidates"][0] for test in tests if test["candidates"]]
-    ranks = [output.rank for output in outputs if output.rank is not None]
-    counts = [count for count in wrong if count is not None]
-    return {
-        "outcome": OUTCOMES.index(outcome),
-        "rank": max(ranks) if len(ranks) == len(outputs) else None,
-        "share": float(np.mean([one["share"] for one in best])) if best else None,
-        "confidence": float(np.mean([one["confidence"] for one in best])) if best else None,
-        "wrong": sum(counts) if len(counts) == len(wrong) else None,
-    }
-
-
-def _cells_wrong(candidates: Sequence[Candidate], answer: Grid | None) -> int | None:
-    """Number of cells in which the first candidate differs from the answer; None if they cannot be compared."""
-    if not candidates or answer is None or candidates[0].grid.shape != answer.shape:
-        return None
-    return int((candidates[0].grid != answer).sum())
-
-
 def _all_votes(ranking: Ranking, question: int) -> int:
-    """Total votes for a question, including votes without a grid."""
+    """Count all votes on a question, including those without a grid."""
     span = ranking.span(question)
     return int(ranking.votes_K[span.start : span.stop].sum())
 
 
 def _voters(ranking: Ranking, places: Sequence[int]) -> dict[int, _Voters]:
-    """The voters of each of these places of the ranking.
-
-    Makes one pass over all votes, of which a full evaluation has millions.
-    """
+    """Return the voters of each of these places, in one pass over all votes: an evaluation has millions."""
     steps = voting_steps(ranking)
     # Place -> number among `places`, -1 for the others.
     number = np.full(len(ranking.votes_K), -1, np.int64)

@@ -9,7 +9,7 @@ from pathlib import Path
 from charm.evaluation.protocols import Protocol, protocol_text
 from charm.evaluation.scoring import KS
 from charm.report import folder, page
-from charm.report.answers import JsonObject, task_entries, voting_steps
+from charm.report.answers import JsonObject, run_entries, voting_steps
 from charm.report.html import COMPARISON, document, names_of, table, title_of, write_page
 from charm.tables import UNKNOWN, percent
 
@@ -33,30 +33,29 @@ def write_comparison(
     names = names_of(runs)
     protocols: dict[str, None] = {}  # all different ones, in order
     scores: list[list[str]] = []
-    shown: list[JsonObject] = []
-    entries: list[dict[str, JsonObject]] = []  # of each run, by task id
+    shown: list[JsonObject] = []  # the runs that have voted
+    entries: list[dict[str, JsonObject]] = []  # of each of these, by task id
     # One at a time, because a full evaluation has millions of votes.
     for name, run in zip(names, runs, strict=True):
         config, used, evaluation = page.ranked(run, protocol, data)
-        steps, found = [], []
         cells = ["no votes yet", *[UNKNOWN] * (len(HEADS) - 2)]
         if evaluation is not None:
             steps = voting_steps(evaluation.ranking)
-            found = task_entries(config.data, evaluation, {}, top, folder.instances(run))
+            found = run_entries(config.data, evaluation, top, folder.instances(run))
             solved = sum(task["outcome"] == "solved" for task in found)
             cells = [percent(evaluation.scores.metrics, metric) for metric in METRICS]
             cells += [f"{number:,}" for number in (evaluation.scores.puzzles, solved, steps[0], len(steps))]
+            shown.append({"name": name, "steps": steps, "sure": config.reasoner.sure})
+            entries.append({task["id"]: task for task in found})
         protocols[protocol_text(used)] = None
         scores.append([name, *cells])
-        shown.append({"name": name, "steps": steps, "sure": config.reasoner.sure})
-        entries.append({task["id"]: task for task in found})
-    tasks = merge(entries)
+    tasks, voted = merge(entries), [one["name"] for one in shown]
     lead = f"Protocol: {'; '.join(protocols)}. pass@k is the mean over puzzles, pass@k/outputs over test outputs."
     body = [
         *(f'<p class="soft">{escape(lead)}</p>', table(HEADS, scores)),
         *page.learning(runs, names),
-        *_versus(names, tasks),
-        *_task_list(names, tasks),
+        *_versus(voted, tasks),
+        *_task_list(voted, tasks),
         *_parameters(runs, names),
     ]
     payload = {**page.drawing(), "runs": shown, "tasks": tasks}
@@ -64,7 +63,7 @@ def write_comparison(
 
 
 def merge(entries: Sequence[dict[str, JsonObject]]) -> list[JsonObject]:
-    """Every task of any run, once: its grids, and the outcome and tests of each run."""
+    """Return every task of any run, once: its grids, and the outcome and tests of each run."""
     merged = []
     for task_id in dict.fromkeys(task_id for tasks in entries for task_id in tasks):
         found = [tasks.get(task_id) for tasks in entries]
@@ -72,31 +71,24 @@ def merge(entries: Sequence[dict[str, JsonObject]]) -> list[JsonObject]:
         merged.append(
             {
                 "id": task_id,
-                "outcomes": [ABSENT if one is None else one["outcome"] for one in found],
+                "outcomes": [one["outcome"] if one else ABSENT for one in found],
                 "demos": first["demos"],
                 "questions": [{"input": test["input"], "truth": test["truth"]} for test in first["tests"]],
-                "runs": [
-                    one
-                    and [
-                        {name: test.get(name) for name in ("outcome", "rank", "candidates", "views")}
-                        for test in one["tests"]
-                    ]
-                    for one in found
-                ],
+                "runs": [one and one["tests"] for one in found],
             }
         )
     return merged
 
 
 def solved_and_never(tasks: Sequence[JsonObject], solver: int, other: int) -> list[str]:
-    """Tasks that one run solves and for which the other never proposes the right answer."""
+    """Return the tasks that one run solves and for which the other never proposes the right answer."""
     asked = [(task["id"], task["outcomes"]) for task in tasks]
     return [one for one, found in asked if found[solver] == "solved" and found[other] in page.NEVER]
 
 
 def _versus(names: Sequence[str], tasks: Sequence[JsonObject]) -> list[str]:
-    """A table of the numbers of puzzles that a row's run solves and a column's run never proposes; each is a filter."""
-    if not tasks:
+    """Count the puzzles that a row's run solves and a column's run never proposes; each number is a filter."""
+    if len(names) < 2:
         return []
     heads = "".join(f"<th>{escape(name)}</th>" for name in names)
     lines = []

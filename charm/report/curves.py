@@ -15,7 +15,7 @@ POINTS = 300  # longer curves are averaged down to this many points
 
 
 def curves_svg(title: str, curves: Sequence[Points], percent: bool = False) -> str:
-    """Curves of (step, value) on axes that start at zero; `percent` labels shares as percentages.
+    """Draw curves of (step, value) on axes that start at zero; `percent` labels shares as percentages.
 
     A long curve is drawn as the means of consecutive points, over a band from their minimum to their maximum. The n-th
     of several curves has the CSS class s<n>, which sets its colour and dash. A single curve has its last value in the
@@ -80,7 +80,7 @@ def curves_svg(title: str, curves: Sequence[Points], percent: bool = False) -> s
 
 
 def ticks(low: float, high: float, count: int = 4) -> list[float]:
-    """Two to about `count` round numbers in low..high, where low <= 0 <= high."""
+    """Return two to about `count` round numbers in low..high, where low <= 0 <= high."""
     span = (high - low) or 1.0
     power = 10.0 ** math.floor(math.log10(span / count))
     step = next(factor * power for factor in (1, 2, 2.5, 5, 10) if factor * power >= span / count * 0.999)
@@ -90,7 +90,7 @@ def ticks(low: float, high: float, count: int = 4) -> list[float]:
 
 
 def short(value: float) -> str:
-    """A number in at most four digits: 600000 as 600k."""
+    """Format a number in at most four digits: 600000 as 600k."""
     for size, letter in ((1e6, "M"), (1e3, "k")):
         if abs(value) >= size:
             return f"{value / size:.4g}{letter}"

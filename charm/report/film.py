@@ -27,7 +27,7 @@ from charm.tasks.view import IDENTITY
 def refinement_film(
     model: CharmModel, data: Dataset, question: Question, steps: int, device: torch.device | str
 ) -> list[Grid]:
-    """Predictions for a question in its original view, after each of `steps` refinement steps.
+    """Predict the answer to a question in its original view, after each of `steps` refinement steps.
 
     The model must be on `device` and bound to the rows of `data`. A prediction without a grid is 0 x 0.
     """
@@ -46,23 +46,31 @@ def refinement_film(
 def make_films(
     run: Path, scores: Scores, count: int, device: torch.device | str, data: Path | None = None
 ) -> dict[Question, list[Grid]]:
-    """Films of the newest checkpoint, for the first test of `count` tasks with various outcomes."""
+    """Make `count` films in which something changes, or as many as there are, with the newest checkpoint.
+
+    They are of the first test of tasks with various outcomes.
+    """
     steps = steps_of(run)
     if not steps:
         raise CharmError(f"{run}: films need a checkpoint, but the run has none")
     config = read_config(run, data)
     model = CharmModel.from_pretrained(folder_of(run, steps[-1]), device)
     dataset = load_dataset(config.data, model.instances)
-    depth = config.evaluate_loops[0]
-    chosen = choose(scores, count)
-    return {one: refinement_film(model, dataset, one, depth, device) for one in chosen}
+    films: dict[Question, list[Grid]] = {}
+    for question in in_turn(scores):
+        frames = refinement_film(model, dataset, question, config.evaluate_loops[0], device)
+        if any(not np.array_equal(frame, frames[0]) for frame in frames):
+            films[question] = frames
+        if len(films) == count:
+            break
+    return films
 
 
-def choose(scores: Scores, count: int) -> list[Question]:
-    """The first test of `count` tasks, one of each outcome in turn, in the order of the split."""
+def in_turn(scores: Scores) -> list[Question]:
+    """Return the first test of every task, one of each outcome in turn, in the order of the split."""
     by_outcome = [[task for task in scores.tasks if task.outcome == outcome] for outcome in OUTCOMES]
     turns = [task for row in zip_longest(*by_outcome) for task in row if task is not None]
-    return [Question(task.task_id, task.outputs[0].test_index) for task in turns[:count]]
+    return [Question(task.task_id, task.outputs[0].test_index) for task in turns]
 
 
 def write_films(run: Path, films: Mapping[Question, Sequence[Grid]]) -> None:

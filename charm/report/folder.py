@@ -35,19 +35,19 @@ def evaluation(run: Path, name: str) -> JsonObject:
 
 
 def evaluations(run: Path, in_training: bool = False) -> dict[str, JsonObject]:
-    """All evaluations by name: those made later, or those made during training, which the curve shows."""
+    """Return all evaluations by name: those made later, or those made during training, which the curve shows."""
     names = sorted(path.stem for path in (run / "eval").glob("*.json"))
     wanted = [name for name in names if name.startswith("step_") == in_training]
     return {name: evaluation(run, name) for name in wanted if not name.endswith(".submission")}
 
 
 def blank(run: Path) -> JsonObject | None:
-    """The scores with the memory zeroed; None if they were not computed."""
+    """Return the scores with the memory zeroed; None if they were not computed."""
     return evaluation(run, "blank") if (run / "eval" / "blank.json").is_file() else None
 
 
 def find_evaluation(run: Path) -> JsonObject | None:
-    """The evaluation of the newest step, or None. Of several, the standard protocol's, else the one with most views."""
+    """Return the evaluation of the newest step, or None; of several the standard one, else the one with most views."""
     named = evaluations(run, in_training=True) | evaluations(run)
 
     def order(name: str) -> tuple[int, bool, float]:
@@ -59,7 +59,7 @@ def find_evaluation(run: Path) -> JsonObject | None:
 
 
 def newest_evaluation(run: Path) -> JsonObject:
-    """Like `find_evaluation`, but raise if there is none."""
+    """Return what `find_evaluation` does, or raise if there is none."""
     found = find_evaluation(run)
     if found is None:
         raise CharmError(f"{run}: the run has no evaluation yet; run `charm eval {run}` first")
@@ -67,7 +67,7 @@ def newest_evaluation(run: Path) -> JsonObject:
 
 
 def headline(run: Path) -> JsonObject | None:
-    """Step, pass@k and protocol of the newest evaluation of a run on ARC's tasks; None if there is none."""
+    """Return step, pass@k and protocol of the newest evaluation of a run on ARC's tasks; None if there is none."""
     found = find_evaluation(run)
     if found is None:
         return None
@@ -76,18 +76,18 @@ def headline(run: Path) -> JsonObject | None:
 
 
 def protocol_of(found: JsonObject) -> str:
-    """The protocol of an evaluation in words; "" where the record has none."""
+    """Return the protocol of an evaluation in words; "" where the record has none."""
     return protocol_text(stored_protocol(found, "an evaluation")) if "protocol" in found else ""
 
 
 def accounting(run: Path) -> Accounting | None:
-    """Parameters by component of the newest checkpoint of a run on ARC's tasks; None if there is none."""
+    """Count the parameters by component of the newest checkpoint of a run on ARC's tasks; None if there is none."""
     known = instances(run)
     return None if known is None else account(read_config(run).model, len(known.puzzles), len(known))
 
 
 def instances(run: Path) -> Instances | None:
-    """The puzzle and view of every memory row of the newest checkpoint; None if there is none."""
+    """Return the puzzle and view of every memory row of the newest checkpoint; None if there is none."""
     saved = saved_model(run)
     if saved is None:
         return None

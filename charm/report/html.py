@@ -1,4 +1,4 @@
-"""Building blocks of all pages: the document, its style sheet and scripts, tables, cards.
+"""Building blocks of all pages: the document, its style sheet and scripts, tables, tiles.
 
 Names and grids come from untrusted files. All text passes through `escape`, and the data of a script is JSON without
 a "<". A page's content policy lets the browser run our script only, and load nothing.
@@ -17,6 +17,7 @@ from typing import Any
 
 from charm.errors import CharmError
 from charm.files import write_atomically
+from charm.report.folder import JsonObject
 from charm.tables import Table
 
 
@@ -32,7 +33,7 @@ COMPARISON = _read("drawing.js", "listing.js", "comparison.js")
 
 
 def document(title: str, body: Iterable[str], script: str = "", payload: Any = None) -> str:
-    """A complete page. With a script, `payload` is the JSON in the element `data`."""
+    """Return a complete page. With a script, `payload` is the JSON in the element `data`."""
     digest = b64encode(hashlib.sha256(script.encode()).digest()).decode()
     scripts = f"'sha256-{digest}'" if script else "'none'"
     policy = f"default-src 'none'; style-src 'unsafe-inline'; script-src {scripts}"
@@ -52,31 +53,29 @@ def document(title: str, body: Iterable[str], script: str = "", payload: Any = N
 
 def write_page(path: Path, content: str) -> Path:
     # A name may contain half of a surrogate pair, which UTF-8 cannot encode.
-    page = content.encode("utf-8", "xmlcharrefreplace")
-    write_atomically(path, page)
+    write_atomically(path, content.encode("utf-8", "xmlcharrefreplace"))
     return path
 
 
 def script_json(value: Any) -> str:
-    """JSON that can neither end the script element nor open a comment in it."""
+    """Return JSON that can neither end the script element nor open a comment in it."""
     return json.dumps(value, separators=(",", ":")).replace("<", "\\u003c")
 
 
-def card(title: str, value: str, detail: str) -> str:
-    return (
-        f'<div class="card"><span>{escape(title)}</span><b>{escape(value)}</b>'
-        f"<span>{escape(detail)}</span></div>"
-    )
+def tile(title: str, value: str, detail: str) -> str:
+    """Return a tile with one number, what it is, and a few words about it."""
+    return f'<div class="card"><span>{escape(title)}</span><b>{escape(value)}</b><span>{escape(detail)}</span></div>'
 
 
 def table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     return f'<div class="wide">{Table(heads, rows).html()}</div>'
 
 
-def settings(config: Any, title: str = "configuration") -> str:
-    """A configuration as JSON, in an element that opens on a click."""
-    text = escape(json.dumps(config, indent=1))
-    return f"<details><summary>{escape(title)}</summary><pre>{text}</pre></details>"
+def settings(config: JsonObject, title: str = "configuration") -> str:
+    """Return a configuration as JSON, in an element that opens on a click, without the local path of its data."""
+    data = config.get("data")
+    shown = {**config, "data": {**data, "data": None} if isinstance(data, dict) else None}
+    return f"<details><summary>{escape(title)}</summary><pre>{escape(json.dumps(shown, indent=1))}</pre></details>"
 
 
 def class_of(outcome: str) -> str:
@@ -84,7 +83,7 @@ def class_of(outcome: str) -> str:
 
 
 def names_of(runs: Sequence[Path]) -> list[str]:
-    """A distinct name for each run: its folder's name, with as many parent folders as needed."""
+    """Return a distinct name for each run: its folder's name, with as many parent folders as needed."""
     parts = [run.resolve().parts for run in runs]
     for depth in range(1, max(map(len, parts)) + 1):
         names = ["/".join(one[-depth:]) for one in parts]
@@ -98,7 +97,7 @@ def title_of(names: Sequence[str]) -> str:
 
 
 def legend(names: Sequence[str]) -> str:
-    """The legend of a page's curves: each run with its colour and dash."""
+    """Return the legend of a page's curves: each run with its colour and dash."""
     lines = "".join(
         f'<span class="s{n % 8}"><svg viewBox="0 0 28 10" aria-hidden="true"><path class="line" d="M0 5H28"/></svg>'
         f"{escape(name)}</span>"

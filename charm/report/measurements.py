@@ -1,35 +1,62 @@
-"""Draw the paper's figures by name, from run folders or recorded results."""
+"""Draw the paper's figures by name: from run folders, recorded results, or the results of `charm reproduce`.
+
+Every source is read as designs, whose results have the form in which `charm reproduce` stores them. One function for
+each figure makes its points from them.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from statistics import mean
+from typing import Any, TypeVar
 
-from charm.automata.page import car_steps
 from charm.automata.presets import CAR_MEMORIES
-from charm.automata.run import CarConfig, read_car_config
+from charm.automata.run import CarConfig, car_steps, read_car_config
 from charm.config import to_json
-from charm.continual import results
+from charm.continual import results as streams
+from charm.continual.records import StreamSummary, memory_name
 from charm.domains import domain_of
 from charm.drawing import figures
 from charm.drawing.figures import Point, Series, common_points
 from charm.errors import ODD_VALUES, CharmError, charm_errors
+from charm.evaluation.evaluate import evaluate_votes
 from charm.evaluation.protocols import Protocol
-from charm.evaluation.run import evaluate_votes
 from charm.files import read_json, read_sealed, unseal
 from charm.memory.cose import CoSEConfig
-from charm.paper.tables import published
+from charm.paper.plans import Reproduction
+from charm.paper.tables import TABLES, published
+from charm.paper.work import Result
 from charm.report import folder
 from charm.report.html import names_of
 from charm.runs.archive import passes, require_whole_votes
 from charm.runs.settings import TrainConfig, read_config
 
-if TYPE_CHECKING:
-    from charm.drawing.figures import Figure
-
 Config = TypeVar("Config", TrainConfig, CarConfig)
+Measured = tuple[Any, ...]  # arguments of the function in `charm.drawing.figures` with the figure's name
+
+
+@dataclass(frozen=True, eq=False)
+class Design:
+    """Runs that differ only in their seed."""
+
+    label: str
+    results: Sequence[Result]
+    """One for each seed: "scores" in percent, "parameters", a "curve", the "summary" of a stream."""
+    config: Any = None
+    benchmark: str = ""
+
+    def values(self, score: str) -> tuple[float, ...]:
+        """Return a score of all seeds that have it."""
+        return tuple(one["scores"][score] for one in self.results if score in one.get("scores", {}))
+
+    @property
+    def memory(self) -> int:
+        """The number of the memory's parameters."""
+        return max(one["parameters"]["memory"] for one in self.results)
 
 
 def draw_figure(name: str, sources: Sequence[Path], out: Path, data: Path | None = None) -> Path:
@@ -41,23 +68,55 @@ def draw_figure(name: str, sources: Sequence[Path], out: Path, data: Path | None
         raise CharmError(f"figure must be one of {', '.join(FIGURES)}; got {name}")
     if not sources:
         raise CharmError(f"figure {name} needs run folders or results to draw from")
-    with charm_errors(
-        f"{', '.join(map(str, sources))}: figure {name} cannot be drawn from this", *ODD_VALUES
-    ):
-        figure = FIGURES[name](sources, data)
-    return figures.save(figure, out)
+    with charm_errors(f"{', '.join(map(str, sources))}: figure {name} cannot be drawn from this", *ODD_VALUES):
+        return _save(name, measured(name, sources, data), out)
+
+
+def draw_reproduced(plan: Reproduction) -> list[Path]:
+    """Draw the figures that a reproduction was asked for, all panels with a finished run; return the files."""
+    found = {one.table.label: one for one in plan.comparisons()}
+    written = []
+    for label in plan.figures:
+        drawn = []
+        for end, table, name, runs in TABLES[label].panels:
+            designs = [
+                Design(line.title, list(some.values()), line.variant.full())
+                for line in found[table].table.runs
+                if re.match(runs, line.run) and (some := found[table].results.get(line.key))
+            ]
+            path = plan.shelf.out / plan.shelf.size / "figures" / f"{'-'.join(filter(None, (label[4:], end)))}.pdf"
+            if designs:
+                drawn.append(_save(name, FIGURES[name][1](designs), path))
+        if not drawn:
+            raise CharmError(f"{label}: no finished run to draw")
+        written += drawn
+    return written
+
+
+def _save(name: str, given: Measured, out: Path) -> Path:
+    return figures.save(getattr(figures, name.replace("-", "_"))(*given), out)
+
+
+def measured(name: str, sources: Sequence[Path], data: Path | None = None) -> Measured:
+    """Return what a figure shows of run folders or results."""
+    read, points = FIGURES[name]
+    return points(read(sources, data))
+
+
+# Run folders
 
 
 def memory_label(memory: CoSEConfig) -> str:
+    """Return a short name of a memory."""
     key = {"puzzle": "", "rule-horizon": "two-factor ", "rule+horizon": "three-factor "}[memory.key]
     if memory.design == "table" and memory.key != "puzzle":
         key = ""
     if memory.design == "cose" and memory.rank == 0 and not to_json(memory).get("task_width"):
         return f"{key}composition"
-    return f"{key}{results.memory_name(to_json(memory))}{', gated' if memory.gate else ''}"
+    return f"{key}{memory_name(to_json(memory))}{', gated' if memory.gate else ''}"
 
 
-def arc_runs(sources: Sequence[Path], data: Path | None = None) -> dict[Path, TrainConfig]:
+def _arc(sources: Sequence[Path], data: Path | None) -> dict[Path, TrainConfig]:
     return {run: read_config(_of(run, "arc", "ARC's tasks"), data) for run in sources}
 
 
@@ -67,8 +126,8 @@ def _of(run: Path, domain: str, what: str) -> Path:
     return run
 
 
-def labelled(configs: Mapping[Path, Config]) -> dict[str, list[Path]]:
-    """Groups of runs that differ only in their seed, by the name of their memory or, if these repeat, of the run."""
+def _grouped(configs: Mapping[Path, Config], read: Callable[[Path], Result]) -> list[Design]:
+    """Group runs that differ only in their seed, by the name of their memory or, if these repeat, of the run."""
     groups: dict[Config, list[Path]] = {}
     for run, config in configs.items():
         alike = replace(config, seed=0, device="", data=replace(config.data, data=None))
@@ -76,187 +135,116 @@ def labelled(configs: Mapping[Path, Config]) -> dict[str, list[Path]]:
     labels = [memory_label(config.memory) for config in groups]
     if len(set(labels)) < len(labels):
         labels = names_of([members[0] for members in groups.values()])
-    return dict(zip(labels, groups.values(), strict=True))
+    named = zip(labels, groups.items(), strict=True)
+    return [Design(label, [read(run) for run in members], config) for label, (config, members) in named]
 
 
-# Runs on ARC's tasks
+def _scores(run: Path) -> Result:
+    """Return the newest evaluation of a run as a result."""
+    found = folder.newest_evaluation(run)
+    return {"scores": _percent(found["metrics"], run), "puzzles": found["puzzles"]}
 
 
-SPLITS = {
-    "arc1/evaluation": "ARC-AGI-1, public evaluation",
-    "arc2/evaluation": "ARC-AGI-2, public evaluation",
-}
+def _percent(metrics: Mapping[str, float], run: Path) -> dict[str, float]:
+    """Return the scores of an evaluation in percent; raise if it has none."""
+    if "pass@2" not in metrics:
+        raise CharmError(f"{run}: the evaluation has no pass@2, because none of its tasks has known answers")
+    return {name: 100 * float(value) for name, value in metrics.items()}
 
 
-def read_overall(runs: Sequence[Path]) -> dict[str, Series]:
-    """pass@1 and pass@2 of the newest evaluation, by benchmark and group of seeds. The x of a point is k."""
-    configs = arc_runs(runs)
-    benchmarks: dict[str, dict[str, Sequence[Point]]] = {}
-    for label, members in labelled(configs).items():
-        found = {run: folder.newest_evaluation(run) for run in members}
-        title = _benchmark(configs[members[0]], found[members[0]]["puzzles"])
-        benchmarks.setdefault(title, {})[label] = [
-            Point(k, tuple(_percent(found[run], run, f"pass@{k}") for run in members)) for k in (1, 2)
-        ]
-    return {**benchmarks}
+def read_overall(sources: Sequence[Path], data: Path | None) -> list[Design]:
+    """Read the newest evaluations of runs on ARC's tasks."""
+    designs = _grouped(_arc(sources, data), _scores)
+    return [replace(one, benchmark=_benchmark(one.config, one.results[0]["puzzles"])) for one in designs]
 
 
 def _benchmark(config: TrainConfig, puzzles: int) -> str:
-    """The benchmark of a run. Only a complete split has the name under which scores are published."""
+    """Return the benchmark of a run. Only a complete split has the name under which scores are published."""
+    names = {f"arc{n}/evaluation": f"ARC-AGI-{n}, public evaluation" for n in (1, 2)}
     data = config.data
-    if len(data.evaluate) == 1 and data.evaluate[0] in SPLITS and not data.tasks:
-        return SPLITS[data.evaluate[0]]
+    if len(data.evaluate) == 1 and data.evaluate[0] in names and not data.tasks:
+        return names[data.evaluate[0]]
     return f"{puzzles} puzzles of {', '.join(data.evaluate)}"
 
 
-def read_pareto(sources: Sequence[Path]) -> Series:
-    """pass@2 against the memory's parameters: of the newest evaluation of each group of seeds, or of recorded runs."""
-    recorded: dict[str, dict[int, Point]] = {}  # of each variant, the seeds one by one
-    for path in (source for source in sources if source.is_file()):
+def read_pareto(sources: Sequence[Path], data: Path | None) -> list[Design]:
+    """Read the newest evaluations and the memory's parameters of runs, or recorded runs by the names of variants."""
+    recorded: dict[str, dict[int, Result]] = {}  # of each variant, the seeds one by one
+    for path in filter(Path.is_file, sources):
         for run in _raw(path):
-            kinds = (KeyError, TypeError, AttributeError)
-            with charm_errors(f"{path}: not runs with a variant, its parameters and its scores", *kinds):
-                point = Point(run["parameters"]["memory"], (run["scores"]["pass@2"],))
-                recorded.setdefault(run["variant"].rpartition(".")[2], {})[run["seed"]] = point
-    series: dict[str, list[Point]] = {
-        variant: [Point(next(iter(seeds.values())).x, tuple(one.values[0] for one in seeds.values()))]
-        for variant, seeds in recorded.items()
-    }
-    runs = [source for source in sources if not source.is_file()]
-    for label, members in labelled(arc_runs(runs)).items() if runs else ():
-        scores = tuple(_percent(folder.newest_evaluation(run), run) for run in members)
-        series[label] = [Point(max(_memory(run) for run in members), scores)]
-    return series
+            with charm_errors(f"{path}: not runs with a variant, its parameters and its scores", *ODD_VALUES):
+                result = {"parameters": {"memory": run["parameters"]["memory"]}}
+                result["scores"] = {"pass@2": run["scores"]["pass@2"]}
+                recorded.setdefault(run["variant"].rpartition(".")[2], {})[run["seed"]] = result
+
+    def count(run: Path) -> Result:
+        counts = folder.accounting(run)
+        if counts is None:
+            raise CharmError(f"{run}: no checkpoint in the run, so its parameters cannot be counted")
+        return {**_scores(run), "parameters": {"memory": counts.memory}}
+
+    folders = [source for source in sources if not source.is_file()]
+    designs = [Design(variant, list(seeds.values())) for variant, seeds in recorded.items()]
+    return designs + (_grouped(_arc(folders, data), count) if folders else [])
 
 
-def _memory(run: Path) -> int:
-    counts = folder.accounting(run)
-    if counts is None:
-        raise CharmError(f"{run}: no checkpoint in the run, so its parameters cannot be counted")
-    return counts.memory
+def read_depth(sources: Sequence[Path], data: Path | None) -> list[Design]:
+    """Rank the votes of the newest voting checkpoint at each refinement depth that it voted with."""
+    configs = _arc(sources, data)
+
+    def rank(run: Path) -> Result:
+        require_whole_votes(run / "votes")
+        voted = passes(run / "votes")
+        if not voted:
+            raise CharmError(f"{run}: no votes; run `charm eval {run} --loops 1 2 4 8 16` first")
+        depths = {}
+        for loops in voted[max(voted)]:
+            protocol = Protocol(window="current", loops=(loops,))
+            scores = evaluate_votes(run / "votes", protocol, configs[run].data, [max(voted)]).scores
+            depths[loops] = _percent(scores.metrics, run)["pass@2"]
+        return {"depths": depths}
+
+    return _grouped(configs, rank)
 
 
-def read_depth(runs: Sequence[Path], data: Path | None = None) -> Series:
-    """pass@2 of the newest voting checkpoint at each refinement depth that it voted with."""
-    configs = arc_runs(runs, data)
-    series = {}
-    for label, members in labelled(configs).items():
-        found: dict[int, list[float]] = {}
-        for run in members:
-            require_whole_votes(run / "votes")
-            voted = passes(run / "votes")
-            if not voted:
-                raise CharmError(f"{run}: no votes; run `charm eval {run} --loops 1 2 4 8 16` first")
-            step = max(voted)
-            for loops in voted[step]:
-                protocol = Protocol(window="current", loops=(loops,))
-                scores = evaluate_votes(run / "votes", protocol, configs[run].data, [step]).scores
-                found.setdefault(loops, []).append(_percent({"metrics": scores.metrics}, run))
-        series[label] = [Point(loops, tuple(values)) for loops, values in sorted(found.items())]
-    return series
+def read_steps(sources: Sequence[Path], data: Path | None) -> list[Design]:
+    """Read the evaluations of runs on ARC's tasks that were made during training."""
+
+    def steps(run: Path) -> Result:
+        every = folder.evaluations(run, in_training=True).values()
+        return {"steps": {one["step"]: _percent(one["metrics"], run)["pass@2"] for one in every}}
+
+    return [Design(str(run), [steps(run)], config) for run, config in _arc(sources, data).items()]
 
 
-Shape = Callable[[Any], Any]
-
-
-def read_horizon(runs: Sequence[Path]) -> Series:
-    """pass@2 against the learning horizon in layers, for each forward shape."""
-    return _families(
-        runs, "U={}, R={}", lambda one: (one.layers, one.recurrences), lambda one: one.learning_layers
-    )
-
-
-def read_isoflop(runs: Sequence[Path]) -> Series:
-    """pass@2 against the number of unique layers, for each total depth."""
-    return _families(runs, "L={}", lambda one: (one.layers * one.recurrences,), lambda one: one.layers)
-
-
-def _families(runs: Sequence[Path], label: str, family: Shape, x: Shape) -> Series:
-    """pass@2 in each family, at the latest step at which all of its runs were evaluated, as in the paper."""
-    shapes = {run: config.reasoner for run, config in arc_runs(runs).items()}
-    series = {}
-    for key in sorted({family(one) for one in shapes.values()}):
-        members = [run for run in runs if family(shapes[run]) == key]
-        found = {run: folder.evaluations(run, in_training=True).values() for run in members}
-        scored = {run: {one["step"]: one for one in some} for run, some in found.items()}
-        shared = set.intersection(*(set(steps) for steps in scored.values()))
-        if not shared:
-            raise CharmError(f"{', '.join(map(str, members))}: no step at which all of these were evaluated")
-        values: dict[int, list[float]] = {}
-        for run in members:
-            values.setdefault(x(shapes[run]), []).append(_percent(scored[run][max(shared)], run))
-        series[label.format(*key)] = [Point(at, tuple(one)) for at, one in sorted(values.items())]
-    return series
-
-
-def _percent(found: Mapping[str, Any], run: Path, name: str = "pass@2") -> float:
-    if name not in found["metrics"]:
-        raise CharmError(f"{run}: the evaluation has no {name}, because none of its tasks has known answers")
-    return 100 * float(found["metrics"][name])
-
-
-# Cellular automata
-
-
-Scored = Mapping[int, Any]  # step -> evaluation
-
-
-def read_car(sources: Sequence[Path]) -> tuple[Series, Series]:
-    """pass@2 of seen and of unseen combinations during training, over seeds; from runs or recorded results."""
-    groups: dict[str, list[Scored]] = {}
-    runs = [source for source in sources if not source.is_file()]
-    configs = {run: read_car_config(_of(run, "car", "cellular automata")) for run in runs}
-    for label, members in labelled(configs).items():
-        groups.setdefault(label, []).extend(car_steps(run) for run in members)
-    for path in sources:
-        for run in _raw(path) if path.is_file() else ():
-            problem = f"{path}: not runs on cellular automata with their evaluations"
-            with charm_errors(problem, KeyError, TypeError):
+def read_car(sources: Sequence[Path], data: Path | None) -> list[Design]:
+    """Read the evaluations of runs on cellular automata, from runs or recorded results."""
+    folders = [source for source in sources if not source.is_file()]
+    configs = {run: read_car_config(_of(run, "car", "cellular automata")) for run in folders}
+    found = {one.label: list(one.results) for one in _grouped(configs, lambda run: _curve(car_steps(run).values()))}
+    for path in filter(Path.is_file, sources):
+        for run in _raw(path):
+            with charm_errors(f"{path}: not runs on cellular automata with their evaluations", *ODD_VALUES):
                 name = run.get("memory") or run["variant"].rpartition(".")[2]
-                every = run["evaluations"] if "evaluations" in run else _evaluations(run["curve"])
-                groups.setdefault(memory_label(CAR_MEMORIES[name]), []).append(
-                    {one["step"]: one for one in every}
-                )
-    series: dict[str, dict[str, list[Point]]] = {"seen": {}, "unseen": {}}
-    for label, scored in groups.items():
-        steps = sorted(set.intersection(*(set(one) for one in scored)))
-        if not steps:
-            raise CharmError(f"{label}: no step at which all of its runs were evaluated")
-        for part, curves in series.items():
-            if all(part in one[steps[0]] for one in scored):
-                shares = [{step: 100 * one[step][part]["all"]["pass@2"] for step in steps} for one in scored]
-                curves[label] = common_points(shares)
-    return series["seen"], series["unseen"]
+                one = _curve(run["evaluations"]) if "evaluations" in run else {"curve": run["curve"]}
+                found.setdefault(memory_label(CAR_MEMORIES[name]), []).append(one)
+    return [Design(label, results) for label, results in found.items()]
 
 
-def _evaluations(lines: Sequence[dict[str, float]]) -> list[dict[str, Any]]:
-    """The evaluations on a curve that `charm reproduce` recorded, in the form in which runs write them."""
-    names = {"seen": "evaluation/seen pass@2", "unseen": "evaluation/unseen pass@2"}
-    return [
-        {
-            "step": line["step"],
-            **{part: {"all": {"pass@2": line[name]}} for part, name in names.items() if name in line},
-        }
-        for line in lines
-        if names["seen"] in line
-    ]
-
-
-def read_transfer(sources: Sequence[Path]) -> Series:
-    """pass@2 of unseen against seen combinations, at the last step that all seeds share."""
-    seen, unseen = read_car(sources)
-    return {
-        label: [Point(points[-1].mean, unseen[label][-1].values)]
-        for label, points in seen.items()
-        if label in unseen
-    }
+def _curve(evaluations: Any) -> Result:
+    """Return evaluations as lines of a curve."""
+    lines = []
+    for one in evaluations:
+        scores = {f"evaluation/{part} pass@2": one[part]["all"]["pass@2"] for part in PARTS if part in one}
+        lines.append({"step": one["step"], **scores})
+    return {"curve": lines}
 
 
 # Recorded results
 
 
 def _raw(path: Path) -> list[Any]:
-    """The runs in a JSON file: a list, or an object with a list "runs", such as the files in benchmarks/results."""
+    """Return the runs in a JSON file: a list, or an object with a list "runs", such as files in benchmarks/results."""
     found = unseal(read_json(path), path)
     runs = found.get("runs") if isinstance(found, dict) else found
     if not isinstance(runs, list) or not runs:
@@ -264,9 +252,9 @@ def _raw(path: Path) -> list[Any]:
     return runs
 
 
-def read_streams(sources: Sequence[Path]) -> list[list[results.StreamSummary]]:
-    """Stream runs in groups of seeds, from result files, folders with a result file, or run folders."""
-    found: list[results.StreamSummary] = []
+def read_streams(sources: Sequence[Path], data: Path | None) -> list[Design]:
+    """Read stream runs from result files, folders with a result file, or run folders."""
+    found: list[StreamSummary] = []
     for source in sources:
         path = source
         if source.is_dir():
@@ -277,57 +265,153 @@ def read_streams(sources: Sequence[Path]) -> list[list[results.StreamSummary]]:
         if not all(isinstance(one, dict) and "retained" in one and "method" in one for one in many):
             raise CharmError(f"{path}: not the results of `charm adapt`")
         found += many
-    return results.group(found)
+    groups = streams.group(found)
+    named = zip(streams.labels_of(groups), groups, strict=True)
+    return [Design(label, [{"summary": run} for run in runs]) for label, runs in named]
 
 
-LM_NAMES = {"engram": "Engram", "cose": "CoSE", "mixture": "CoSE-Mixture"}
-
-
-def read_lm(sources: Sequence[Path]) -> tuple[Series, tuple[float, ...]]:
-    """Bits per byte against the memory's parameters, and without a memory; from recorded results."""
-    values: dict[str, dict[int, list[float]]] = {}
-    stock: list[float] = []
+def read_lm(sources: Sequence[Path], data: Path | None) -> list[Design]:
+    """Read recorded results of language models, by the kind of memory and its number of parameters."""
+    found: dict[tuple[str, int], list[Result]] = {}
     for path in sources:
-        with charm_errors(f"{path}: not results of language models", KeyError, TypeError, ValueError):
+        with charm_errors(f"{path}: not results of language models", *ODD_VALUES):
             for run in _raw(path):
-                if run["variant"] == "stock":
-                    stock.append(float(run["bpb"]))
-                else:
-                    label = LM_NAMES[run["variant"]]
-                    values.setdefault(label, {}).setdefault(int(run["memory"]), []).append(float(run["bpb"]))
-    if not values:
+                kind = {"stock": "none"}.get(run["variant"], run["variant"])
+                bits, memory = float(run["bpb"]), int(run["memory"])
+                one = {"scores": {"bits per byte": bits}, "parameters": {"memory": memory}}
+                found.setdefault((LM_NAMES[kind], memory), []).append(one)
+    if not any(memory for _, memory in found):
         raise CharmError(f"{sources[0]}: no run with a memory in it")
-    series = {
-        label: [Point(memory, tuple(scores)) for memory, scores in sorted(by_memory.items())]
-        for label, by_memory in values.items()
-    }
-    return series, tuple(stock)
+    return [Design(label, results) for (label, _), results in found.items()]
 
 
-def _of_streams(series_of: Callable[[Any], Series], sources: Sequence[Path]) -> Series:
-    series = series_of(read_streams(sources))
+# What a figure shows
+
+PARTS = ("seen", "unseen")  # combinations of rule and horizon
+LM_NAMES = {"none": "no memory", "engram": "Engram", "cose": "CoSE", "mixture": "CoSE-Mixture"}
+
+
+def overall(designs: Sequence[Design]) -> Measured:
+    """Return pass@1 and pass@2 by benchmark and system, ours and the published ones. The x of a point is k."""
+    ours: dict[str, dict[str, list[Point]]] = {}
+    for one in designs:
+        label, benchmark = one.label, one.benchmark
+        if not benchmark:  # the title of a line, "CHARM, ARC-AGI-1"
+            system, _, benchmark = one.label.partition(", ")
+            label = f"{system}, ours"
+        ours.setdefault(benchmark, {})[label] = [Point(k, one.values(f"pass@{k}")) for k in (1, 2)]
+    theirs = {title: published(title.partition(",")[0]) for title in ours}
+    return ours, {title: some for title, some in theirs.items() if some}
+
+
+def pareto(designs: Sequence[Design]) -> Measured:
+    """Return pass@2 against the memory's parameters."""
+    return ({one.label: [Point(one.memory, values)] for one in designs if (values := one.values("pass@2"))},)
+
+
+def depth(designs: Sequence[Design]) -> Measured:
+    """Return pass@2 against the number of refinement steps."""
+    series: dict[str, list[Point]] = {}
+    for one in designs:
+        every = sorted({loops for result in one.results for loops in result["depths"]})
+        values = {at: tuple(r["depths"][at] for r in one.results if at in r["depths"]) for at in every}
+        series[one.label] = [Point(at, some) for at, some in values.items()]
+    return (series,)
+
+
+Shape = Callable[[Any], Any]
+
+
+def families(label: str, family: Shape, x: Shape, designs: Sequence[Design]) -> Measured:
+    """Return pass@2 against a property of the reasoner's shape, for each family of shapes.
+
+    Evaluations made during training are compared at the latest step at which all of a family have one, as in the paper.
+    """
+    members: dict[Any, list[tuple[int, Result]]] = {}
+    for one in designs:
+        shape = one.config.reasoner
+        members.setdefault(family(shape), []).extend((x(shape), result) for result in one.results)
+    series = {}
+    for key, some in sorted(members.items()):
+        stepwise = [set(result["steps"]) for _, result in some if "steps" in result]
+        shared = set.intersection(*stepwise) if stepwise else {0}
+        if not shared:
+            raise CharmError(f"{label.format(*key)}: no step at which all of these were evaluated")
+        values: dict[int, list[float]] = {}
+        for at, result in some:
+            steps = result.get("steps") or {0: result["scores"]["pass@2"]}
+            values.setdefault(at, []).append(steps[max(shared)])
+        series[label.format(*key)] = [Point(at, tuple(found)) for at, found in sorted(values.items())]
+    return (series,)
+
+
+def emergence(designs: Sequence[Design]) -> Measured:
+    """Return pass@2 of seen and of unseen combinations at the steps at which all seeds were evaluated."""
+    series: dict[str, dict[str, list[Point]]] = {part: {} for part in PARTS}
+    for one in designs:
+        for part in PARTS:
+            name = f"evaluation/{part} pass@2"
+            every = [{line["step"]: 100 * line[name] for line in r["curve"] if name in line} for r in one.results]
+            if points := common_points(every):
+                series[part][one.label] = points
+        if one.label not in series["seen"]:
+            raise CharmError(f"{one.label}: no step at which all of its runs were evaluated")
+    return series["seen"], series["unseen"]
+
+
+def transfer(designs: Sequence[Design]) -> Measured:
+    """Return pass@2 of unseen against seen combinations: the scores, or the last step that all seeds share."""
+    series = {}
+    for one in designs:
+        seen, unseen = (one.values(f"{part} pass@2") for part in PARTS)
+        if not any("scores" in result for result in one.results):
+            curves = emergence([one])
+            seen, unseen = (some[one.label][-1].values if one.label in some else () for some in curves)
+        if seen and unseen:
+            series[one.label] = [Point(mean(seen), unseen)]
+    return (series,)
+
+
+def of_streams(points: Callable[[Any], Series], hollow: bool, designs: Sequence[Design]) -> Measured:
+    """Return a series for each design that has one; and the labels of those without a model in the end."""
+    series, without = {}, []
+    for one in designs:
+        runs = [result["summary"] for result in one.results]
+        for found in points([runs]).values():
+            series[one.label] = found
+            without += [one.label] if runs[0]["method"] == "oracle" else []
     if not series:
-        raise CharmError(
-            f"{sources[0]}: nothing to draw, because the tasks of its streams have no known answers"
-        )
-    return series
+        raise CharmError(f"{designs[0].label}: nothing to draw, because the tasks of its streams have no known answers")
+    return (series, without) if hollow else (series,)
 
 
-# From the paper's tab:overall-arc-performance, as the series of a benchmark.
-PUBLISHED: dict[str, Series] = {title: published(title.partition(",")[0]) for title in SPLITS.values()}
+def lm_scaling(designs: Sequence[Design]) -> Measured:
+    """Return bits per byte against the memory's parameters for each kind of memory, and without one."""
+    series: dict[str, list[Point]] = {}
+    for one in designs:
+        label = LM_NAMES[one.config.ngram.variant] if one.config else one.label
+        series.setdefault(label, []).append(Point(one.memory, one.values("bits per byte")))
+    stock = series.pop(LM_NAMES["none"], [Point(0, ())])
+    return {label: sorted(points) for label, points in series.items()}, stock[0].values
 
-FIGURES: dict[str, Callable[[Sequence[Path], Path | None], Figure]] = {
-    "overall": lambda sources, data: figures.overall(read_overall(sources), PUBLISHED),
-    "pareto": lambda sources, data: figures.pareto(read_pareto(sources)),
-    "depth": lambda sources, data: figures.depth(read_depth(sources, data)),
-    "horizon": lambda sources, data: figures.horizon(read_horizon(sources)),
-    "isoflop": lambda sources, data: figures.isoflop(read_isoflop(sources)),
-    "car-emergence": lambda sources, data: figures.car_emergence(*read_car(sources)),
-    "car-transfer": lambda sources, data: figures.car_transfer(read_transfer(sources)),
-    "cl-tradeoff": lambda sources, data: figures.cl_tradeoff(
-        _of_streams(results.tradeoff, sources), results.hollow_labels(read_streams(sources))
+
+Read = Callable[[Sequence[Path], Path | None], list[Design]]
+FIGURES: dict[str, tuple[Read, Callable[[Sequence[Design]], Measured]]] = {
+    "overall": (read_overall, overall),
+    "pareto": (read_pareto, pareto),
+    "depth": (read_depth, depth),
+    "horizon": (
+        read_steps,
+        partial(families, "U={}, R={}", lambda one: (one.layers, one.recurrences), lambda one: one.learning_layers),
     ),
-    "cl-retention": lambda sources, data: figures.cl_retention(_of_streams(results.retention, sources)),
-    "cl-retained": lambda sources, data: figures.cl_retained(_of_streams(results.retained, sources)),
-    "lm-scaling": lambda sources, data: figures.lm_scaling(*read_lm(sources)),
+    "isoflop": (
+        read_steps,
+        partial(families, "L={}", lambda one: (one.layers * one.recurrences,), lambda one: one.layers),
+    ),
+    "car-emergence": (read_car, emergence),
+    "car-transfer": (read_car, transfer),
+    "cl-tradeoff": (read_streams, partial(of_streams, streams.tradeoff, True)),
+    "cl-retention": (read_streams, partial(of_streams, streams.retention, False)),
+    "cl-retained": (read_streams, partial(of_streams, streams.retained, False)),
+    "lm-scaling": (read_lm, lm_scaling),
 }

@@ -3,37 +3,32 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from html import escape
 from itertools import count
 from pathlib import Path
 
-import numpy as np
-
 from charm.config import to_json
 from charm.drawing.grids import LINE, PALETTE
 from charm.errors import charm_errors
+from charm.evaluation.evaluate import Evaluation, as_asked, evaluate_votes, own_protocol, standard
 from charm.evaluation.protocols import SURE, Protocol, protocol_text
-from charm.evaluation.run import Evaluation, as_asked, evaluate_votes, own_protocol, standard
-from charm.evaluation.scoring import KS, OUTCOMES
+from charm.evaluation.scoring import KS, OUTCOMES, Scores
 from charm.files import read_sealed
 from charm.report import folder
-from charm.report.answers import Films, JsonObject, affordable, task_entries, voting_steps
+from charm.report.answers import Films, JsonObject, affordable, run_entries, voting_steps
 from charm.report.curves import curves_svg, short
 from charm.report.film import read_films, write_films
-from charm.report.html import SCRIPT, card, class_of, document, legend, settings, table, write_page
+from charm.report.html import SCRIPT, class_of, document, legend, settings, table, tile, write_page
 from charm.runs.archive import passes, require_whole_votes
-from charm.runs.checkpoint import run_of
 from charm.runs.metrics import curve, read_metrics
 from charm.runs.settings import TrainConfig, read_config
 from charm.tables import UNKNOWN, percent
 from charm.tasks.canvas import FIRST_COLOR
-from charm.tasks.svg import grid_svg
-from charm.tasks.task import Grid, Question, digits
+from charm.tasks.task import Grid, Question
 from charm.tasks.view import DIHEDRAL_NAMES
 
-EXAMPLES = 4  # tasks of each kind at the top of the page
 NEVER = ("wrong cells", "wrong size", "no answer")  # outcomes without the right answer among the candidates
 
 # Name in metrics.jsonl -> title, and whether it is a share.
@@ -43,14 +38,14 @@ CURVES = {
     "refinement_steps": ("Refinement steps", False),
     "evaluation/pass@2": ("Evaluation, pass@2", True),
 }
-# Sort key of the task list -> heading, and its class: narrow screens hide "extra".
+# Sort key of the task list -> heading. A phone shows the first four.
 COLUMNS = {
-    "id": ("task", ""),
-    "outcome": ("outcome", ""),
-    "rank": ("rank", ""),
-    "share": ("top share", ""),
-    "confidence": ("", ' class="extra"'),  # likelihood or halting, as the model has it
-    "wrong": ("cells wrong", ' class="extra"'),
+    "id": "task",
+    "outcome": "outcome",
+    "rank": "rank",
+    "share": "top share",
+    "confidence": "",  # likelihood or halting, as the model has it
+    "wrong": "cells wrong",
 }
 
 
@@ -74,11 +69,11 @@ def write_report(
     tasks, steps = [], []
     if evaluation is not None:
         kept, steps = top or affordable(evaluation.ranking), voting_steps(evaluation.ranking)
-        tasks = task_entries(config.data, evaluation, shown, kept, folder.instances(run))
+        zeroed = _zeroed_answers(run, config, protocol)
+        tasks = run_entries(config.data, evaluation, kept, folder.instances(run), shown, zeroed)
     body = [
         *_headline(run, protocol, evaluation),
-        *(_examples(run, config, protocol, tasks) if evaluation is not None else []),
-        *_task_list(tasks, config.reasoner.sure),
+        *task_list(tasks, config.reasoner.sure),
         *learning([run], []),
         *_scores(run, evaluation),
         *_origins(run, config),
@@ -110,12 +105,25 @@ def ranked(
         if voted and not set(protocol.loops) <= set(voted[steps[-1]]):
             protocol = replace(protocol, loops=voted[steps[-1]])  # it was evaluated by hand, at other depths
         steps = [step for step in voted if set(protocol.loops) <= set(voted[step])]
-    evaluation = evaluate_votes(run / "votes", protocol, config.data, steps, run_of(run)) if voted else None
+    evaluation = evaluate_votes(run / "votes", protocol, config.data, steps) if voted else None
     return config, protocol, evaluation
 
 
+def _zeroed_answers(run: Path, config: TrainConfig, protocol: Protocol) -> dict[Question, Grid] | None:
+    """Return the first answers with the memory zeroed; None if the run folder has no such votes."""
+    votes = run / "votes_blank"
+    require_whole_votes(votes)
+    steps = [step for step, depths in passes(votes).items() if set(protocol.loops) <= set(depths)]
+    if not steps or folder.blank(run) is None:
+        return None
+    protocol = replace(protocol, window="current")
+    ranking = evaluate_votes(votes, protocol, config.data, steps).ranking
+    best = {question: ranking.top(number, 1) for number, question in enumerate(ranking.questions)}
+    return {question: top[0].grid for question, top in best.items() if top and top[0].grid.size}
+
+
 def drawing() -> JsonObject:
-    """Constants with which the scripts draw grids and name symmetries."""
+    """Return the constants with which the scripts draw grids and name symmetries."""
     return {"palette": PALETTE[FIRST_COLOR:], "line": LINE, "turns": DIHEDRAL_NAMES}
 
 
@@ -123,116 +131,39 @@ def drawing() -> JsonObject:
 
 
 def _headline(run: Path, protocol: Protocol, evaluation: Evaluation | None) -> list[str]:
-    cards = []
-    if evaluation is None:
-        lead = "Not evaluated yet: there are no votes in this run folder."
-    else:
-        steps = len(voting_steps(evaluation.ranking))
+    tiles, lead = [], "Not evaluated yet: there are no votes in this run folder."
+    if evaluation is not None:
+        steps, hidden = len(voting_steps(evaluation.ranking)), evaluation.scores.blind_outputs
         voted = "1 checkpoint" if steps == 1 else f"{steps} checkpoints"
         lead = f"Step {evaluation.step:,}, protocol {protocol_text(protocol)}; {voted} voted."
-        scores = evaluation.scores
-        cards.append(_score_card("pass@2", scores.metrics))
-        blank = folder.blank(run)
-        if blank is not None:
+        lead += f" {hidden:,} test outputs have no known answer and do not count." if hidden else ""
+        tiles = score_tiles(evaluation.scores)
+        if (blank := folder.blank(run)) is not None:
             at_step = "" if blank["step"] == evaluation.step else f" at step {blank['step']:,}"
-            cards.append(_score_card(f"pass@2, memory zeroed{at_step}", blank["metrics"]))
-        solved = sum(task.outcome == "solved" for task in scores.tasks)
-        hidden = f", {scores.blind_outputs:,} more without a known answer" if scores.blind_outputs else ""
-        counts = f"{solved:,} of {scores.puzzles:,}", f"{scores.outputs:,} test outputs{hidden}"
-        cards.append(card("puzzles solved", *counts))
+            tiles.append(tile("memory zeroed", percent(blank["metrics"], "pass@2"), f"pass@2 without it{at_step}"))
     if (found := folder.accounting(run)) is not None:
-        rows = f"{found.table:,} in {found.size.rows if found.table else 0:,} rows"
-        detail = f"{found.backbone:,} reasoner, {found.composition:,} shared memory, {rows}"
-        cards.append(card("parameters", short(found.total), detail))
-    return [f'<p class="soft">{escape(lead)}</p>', '<div class="cards">', *cards, "</div>"]
+        tiles.append(tile("parameters", short(found.total), "in all"))
+        tiles.append(tile("in task memory", short(found.memory), "of these parameters"))
+    return [f'<p class="soft">{escape(lead)}</p>', '<div class="cards">', *tiles, "</div>"]
 
 
-def _score_card(title: str, metrics: Mapping[str, float]) -> str:
-    """A card with pass@2, and below it pass@1 and both scores per test output."""
-    one, both = percent(metrics, "pass@1"), [percent(metrics, f"pass@{k}/outputs") for k in (1, 2)]
-    detail = f"pass@1 {one}; per test output: pass@2 {both[1]}, pass@1 {both[0]}"
-    return card(title, percent(metrics, "pass@2"), detail)
-
-
-# Answers
-
-
-def _examples(run: Path, config: TrainConfig, protocol: Protocol, tasks: Sequence[JsonObject]) -> list[str]:
-    """Some solved and some failed tasks as grids: input, truth, answer, answer with the memory zeroed."""
-    blank = _blank_answers(run, config, protocol)
-    scored = [task for task in tasks if task["outcome"] != "blind"]
-    solved = [task for task in scored if task["outcome"] == "solved"]
-    failed = [task for task in scored if task["outcome"] != "solved"]
-    parts = []
-    for title, some in (("Solved", _spread(solved)), ("Failed", _spread(failed))):
-        if some:
-            rows = [_example(task, blank) for task in some]
-            parts += [f"<section><h3>{title}</h3>", *rows, "</section>"]
-    return ["<h2>Answers</h2>", '<div class="tables examples">', *parts, "</div>"] if parts else []
-
-
-def _spread(tasks: Sequence[JsonObject]) -> list[JsonObject]:
-    """Up to EXAMPLES tasks, evenly spaced by size from the smallest to the largest."""
-    ordered = sorted(tasks, key=lambda task: len(task["tests"][0]["truth"] or ""))
-    last = max(len(ordered) - 1, 0)
-    places = {round(number * last / max(EXAMPLES - 1, 1)) for number in range(EXAMPLES)}
-    return [ordered[place] for place in sorted(places)] if ordered else []
-
-
-def _example(task: JsonObject, blank: Mapping[Question, Grid] | None) -> str:
-    tests = task["tests"]
-    # For a failed task, show a test that failed.
-    number = next((n for n, test in enumerate(tests) if test["outcome"] != "solved"), 0)
-    test = tests[number]
-    attempt = next((one for one in test["candidates"][:2] if one["grid"] == test["truth"]), None)
-    attempt = attempt or next(iter(test["candidates"]), None)
-    shown = [
-        ("input", test["input"]),
-        ("truth", test["truth"]),
-        ("answer", attempt["grid"] if attempt else ""),
+def score_tiles(scores: Scores) -> list[str]:
+    """Return tiles of pass@2, pass@1 and the number of solved puzzles; none if no answer is known."""
+    if not scores.puzzles:
+        return []
+    solved = sum(task.outcome == "solved" for task in scores.tasks)
+    return [
+        tile("pass@2", percent(scores.metrics, "pass@2"), "right in two attempts"),
+        tile("pass@1", percent(scores.metrics, "pass@1"), "right in one attempt"),
+        tile("puzzles solved", f"{solved:,}", f"of {scores.puzzles:,}"),
     ]
-    if blank is not None:
-        zeroed = blank.get(Question(task["id"], number))
-        shown.append(("memory zeroed", "" if zeroed is None else digits(zeroed)))
-    figures = []
-    for name, text in shown:
-        if text is not None:
-            right = ' class="right"' if name in ("answer", "memory zeroed") and text == test["truth"] else ""
-            grid = grid_svg(_grid(text), 72) if text else '<div class="absent">no grid</div>'
-            figures.append(f"<figure{right}>{grid}<figcaption>{name}</figcaption></figure>")
-    votes = "no votes"
-    if attempt:
-        votes = f"{attempt['votes']:,} {'vote' if attempt['votes'] == 1 else 'votes'}, {attempt['share']:.0%}"
-    link = f'<a href="#task-{escape(task["id"])}">{escape(task["id"])}</a>'
-    head = f'<div>{link} {outcome_label(task["outcome"])}<br><span class="soft">{votes}</span></div>'
-    return f'<div class="example">{head}{"".join(figures)}</div>'
-
-
-def _grid(text: str) -> Grid:
-    """The inverse of `digits`."""
-    return np.array([[int(digit) for digit in row] for row in text.split("/")], np.uint8)
-
-
-def _blank_answers(run: Path, config: TrainConfig, protocol: Protocol) -> dict[Question, Grid] | None:
-    """First answers with the memory zeroed; None if the run folder has no such votes."""
-    votes = run / "votes_blank"
-    if folder.blank(run) is None or not passes(votes):
-        return None
-    loops = set(protocol.loops)
-    steps = [step for step, depths in passes(votes).items() if loops <= set(depths)]
-    if not steps:
-        return None
-    protocol = replace(protocol, window="current")
-    ranking = evaluate_votes(votes, protocol, config.data, steps, run_of(run), blank=True).ranking
-    best = {question: ranking.top(number, 1) for number, question in enumerate(ranking.questions)}
-    return {question: top[0].grid for question, top in best.items() if top and top[0].grid.size}
 
 
 # Curves and tables
 
 
 def learning(runs: Sequence[Path], names: Sequence[str]) -> list[str]:
-    """The curves of one run, or of several with a legend."""
+    """Return the curves of one run, or of several with a legend."""
     lines = [read_metrics(run) for run in runs]
     curves = [legend(names)] if len(runs) > 1 else []
     curves.append('<div class="curves">')
@@ -244,7 +175,7 @@ def learning(runs: Sequence[Path], names: Sequence[str]) -> list[str]:
 
 
 def _scores(run: Path, evaluation: Evaluation | None) -> list[str]:
-    """pass@k per puzzle and per output, and the scores of other evaluations of the run."""
+    """Return pass@k per puzzle and per output, and the scores of other evaluations of the run."""
     parts = []
     blank = folder.blank(run)
     if evaluation is not None and evaluation.scores.metrics:
@@ -259,14 +190,11 @@ def _scores(run: Path, evaluation: Evaluation | None) -> list[str]:
             else:
                 rows.append(row)
         parts += ["<section><h2>pass@k</h2>", table(["", *heads], rows), "</section>"]
-    others = folder.evaluations(run)
-    if others:
+    if others := folder.evaluations(run):
         rows = []
         for name, found in others.items():
             shown = [percent(found["metrics"], metric) for metric in ("pass@1", "pass@2")]
-            rows.append(
-                [name, folder.protocol_of(found), f"{found['step']:,}", *shown, f"{found['puzzles']:,}"]
-            )
+            rows.append([name, folder.protocol_of(found), f"{found['step']:,}", *shown, f"{found['puzzles']:,}"])
         heads = ["evaluation", "protocol", "step", "pass@1", "pass@2", "puzzles"]
         parts += ["<section><h2>Evaluations in this folder</h2>", table(heads, rows), "</section>"]
     return ['<div class="tables">', *parts, "</div>"]
@@ -284,10 +212,7 @@ def _origins(run: Path, config: TrainConfig) -> list[str]:
         names = ("role", "name", "version", "tasks")
         problem = f"{run / 'data.json'}: not a record of a run's data"
         with charm_errors(problem, KeyError, TypeError, ValueError):
-            rows = [
-                [*(str(source[name]) for name in names), source["sha256"][:12]]
-                for source in manifest["sources"]
-            ]
+            rows = [[*(str(source[name]) for name in names), source["sha256"][:12]] for source in manifest["sources"]]
             counted = [
                 f"{manifest[name]:,} {name.replace('_', ' ')}"
                 for name in ("tasks", "pairs", "synthetic_pairs", "rows", "questions")
@@ -296,35 +221,33 @@ def _origins(run: Path, config: TrainConfig) -> list[str]:
         parts.append(table([*names, "content hash"], rows))
         parts += [f"<p>Trained on part of the data: {escape(text)}.</p>" for text in partial]
         parts.append(f'<p class="soft">{escape(", ".join(counted))}.</p>')
-    shown = to_json(config)
-    shown["data"]["data"] = None  # a local path that does not affect the result
-    return ['<div class="tables">', *parts, settings(shown), "</section></div>"]
+    return ['<div class="tables">', *parts, settings(to_json(config)), "</section></div>"]
 
 
 # The tasks
 
 
-def _task_list(tasks: Sequence[JsonObject], sure: str) -> list[str]:
-    """The list of tasks; the script fills in a task when it is opened. `sure` names the model's confidence."""
+def task_list(tasks: Sequence[JsonObject], sure: str) -> list[str]:
+    """Return examples of answers and the list of tasks, which the script fills in; `sure` names the confidence."""
     if not tasks:
         return []
     found = Counter(task["outcome"] for task in tasks)
-    present = [outcome for outcome in OUTCOMES if outcome != "blind" or found[outcome]]
     bar = "".join(
         f'<i class="{class_of(outcome)}" style="flex:{found[outcome]}" title="{outcome}: {found[outcome]}"></i>'
         for outcome in OUTCOMES
         if found[outcome]
     )
-    filters = []
     never = [outcome for outcome in NEVER if found[outcome]]
-    if len(never) > 1:
-        filters.append(filter_button("|".join(never), f"never proposed {sum(found[one] for one in never)}"))
-    filters += [filter_button(one, f"{outcome_label(one)} {found[one]}") for one in present]
+    total = sum(found[one] for one in never)
+    filters = [filter_button("|".join(never), f"never proposed {total}")] if len(never) > 1 else []
+    filters += [
+        filter_button(one, f"{outcome_label(one)} {found[one]}") for one in OUTCOMES if found[one] or one != "blind"
+    ]
     heads = "<span></span><span></span>" + "".join(
-        f'<button data-sort="{key}"{style}>{title or sure}</button>'
-        for key, (title, style) in COLUMNS.items()
+        f'<button data-sort="{key}">{title or sure}</button>' for key, title in COLUMNS.items()
     )
     return [
+        '<div class="tables" id="examples"></div>',
         "<h2>Tasks</h2>",
         f'<div class="share-bar">{bar}</div>',
         '<p class="soft">A task is solved when every test output is right within two attempts, and a near miss when '
@@ -341,9 +264,9 @@ def _task_row(number: int, task: JsonObject) -> str:
         return UNKNOWN if task["keys"][name] is None else f"{task['keys'][name]:{form}}"
 
     ranks = ", ".join(str(test["rank"] or UNKNOWN) for test in task["tests"])
-    cells = [("outcome", task["outcome"]), ("rank", ranks), ("share", key("share", ".0%"))]
-    cells += [("extra", key("confidence", ".2f")), ("extra", key("wrong", ""))]
-    spans = "".join(f'<span class="{style}">{text}</span>' for style, text in cells)
+    cells = [task["outcome"], ranks, key("share", ".0%"), key("confidence", ".2f"), key("wrong", "")]
+    styles = ["outcome", "rank", "share", "confidence", "wrong"]
+    spans = "".join(f'<span class="{style}">{text}</span>' for style, text in zip(styles, cells, strict=True))
     name = escape(task["id"])
     return (
         f'<details class="task {class_of(task["outcome"])}" id="task-{name}" data-n="{number}">'
@@ -352,7 +275,7 @@ def _task_row(number: int, task: JsonObject) -> str:
 
 
 def task_listing(columns: str, rows: Iterable[str], filters: Iterable[str]) -> list[str]:
-    """A list of tasks with its tools, which the scripts filter, search and sort."""
+    """Return a list of tasks with its tools, which the scripts filter, search and sort."""
     rows = list(rows)
     return [
         "<noscript><p>The grids and the buttons need JavaScript.</p></noscript>",

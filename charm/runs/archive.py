@@ -71,14 +71,13 @@ def pass_folder(votes_folder: Path, step: int, loops: int) -> Path:
 def write_votes(votes_folder: Path, header: Header, votes: Votes) -> Path:
     """Write one rank's votes, atomically replacing an earlier file of the same rank."""
     path = pass_folder(votes_folder, header.step, header.loops) / f"rank_{header.rank}.npz"
-    fields = {"format": FORMAT, "votes": len(votes), **asdict(header)}
+    fields = json.dumps({"format": FORMAT, "votes": len(votes), **asdict(header)})
     table = votes.candidates
     columns: tuple[np.ndarray, ...] = (
         *(table.question_K, table.hash_K, table.shape_K2, table.cells),
         *(votes.candidate_V, votes.row_V, votes.logit_V, votes.loops_V),
     )
-    header_U = np.frombuffer(json.dumps(fields).encode(), np.uint8)
-    arrays = {"header": header_U, **dict(zip(COLUMNS, columns, strict=True))}
+    arrays = {"header": np.frombuffer(fields.encode(), np.uint8), **dict(zip(COLUMNS, columns, strict=True))}
     # numpy before 2.2 has no argument allow_pickle (which mypy suspects here) and would store it as an array.
     write_atomically(path, lambda file: np.savez_compressed(file, **arrays))  # type: ignore[arg-type]
     return path
@@ -95,15 +94,14 @@ def read_votes(path: Path) -> tuple[Header, Votes]:
         raise CharmError(
             f"{path}: the votes file is damaged or cut short ({error}); delete it and evaluate again"
         ) from error
-    table = Candidates(columns["question"], columns["hash"], columns["shape"], columns["cells"])
-    votes = Votes(table, columns["candidate"], columns["row"], columns["logit"], columns["loops"])
     if not _consistent(columns, len(header.questions), count):
         raise CharmError(f"{path}: its columns contradict each other; delete the file and evaluate again")
-    return header, votes
+    arrays = list(columns.values())
+    return header, Votes(Candidates(*arrays[:4]), *arrays[4:])
 
 
 def _headers(folder: Path) -> list[Header | None]:
-    """The headers of all ranks' files; None for one that is damaged or of an earlier version."""
+    """Read the headers of all ranks' files; None for one that is damaged or of an earlier version."""
     found: list[Header | None] = []
     for path in folder.glob("rank_*.npz"):
         try:
@@ -114,71 +112,60 @@ def _headers(folder: Path) -> list[Header | None]:
 
 
 def _header(path: Path) -> tuple[Header, int]:
-    """The header, and the number of votes that the file must contain."""
+    """Read the header, and the number of votes that the file must contain."""
     fields = json.loads(read_arrays(path, {"header": ("uint8", 1)}, MOST_HEADER)["header"].tobytes())
     version = fields.pop("format")
     if version != FORMAT:
-        raise CharmError(
-            f"{path}: expected votes file format {FORMAT}, got {version}; delete it and evaluate again"
-        )
+        raise CharmError(f"{path}: expected votes file format {FORMAT}, got {version}; delete it and evaluate again")
     count, inputs = fields.pop("votes"), tuple(map(str, fields.pop("inputs")))
-    questions = tuple(
-        Question(str(one["task_id"]), int(one["test_index"])) for one in fields.pop("questions")
-    )
+    questions = tuple(Question(str(one["task_id"]), int(one["test_index"])) for one in fields.pop("questions"))
     header = from_json(Header, {**fields, "questions": []}, str(path))
     return replace(header, questions=questions, inputs=inputs), count
 
 
 def is_finished(
-    votes_folder: Path,
-    step: int,
-    depths: Iterable[int],
-    views: int | None = None,
-    like: Header | None = None,
-    run: str = "",
+    folder: Path, step: int, depths: Iterable[int], views: int | None = None, run: str = "", like: Header | None = None
 ) -> bool:
-    """Whether every rank's votes at these depths are complete and, where given, use this many views (0: all), answer
-    the questions of the header `like` in the same way, and are of a model of this run."""
-    folders = (pass_folder(votes_folder, step, loops) for loops in depths)
-    return all(_is_finished(folder, views, like, run) for folder in folders)
+    """Return whether every rank's votes at these depths are complete and, where given, use this many views (0: all),
+    are of a model of this run and answer the questions of the header `like` in the same way."""
+    return all(_is_finished(pass_folder(folder, step, loops), views, run, like) for loops in depths)
 
 
-def _is_finished(folder: Path, views: int | None = None, like: Header | None = None, run: str = "") -> bool:
+def _is_finished(folder: Path, views: int | None = None, run: str = "", like: Header | None = None) -> bool:
     headers = _headers(folder)
     whole = [header for header in headers if header is not None and header.complete]
     return (
         bool(headers)
         and len(whole) == len(headers)
         and {(header.rank, header.ranks) for header in whole} == {(k, len(whole)) for k in range(len(whole))}
-        and all(
-            (views is None or header.views == 0 or 0 < views <= header.views)
-            and (like is None or answers_alike(header, like))
-            and same_run(header.run, run)
-            for header in whole
-        )
+        and all(views is None or header.views == 0 or 0 < views <= header.views for header in whole)
+        and all(same_run(header.run, run) and answers_alike(header, like or header) for header in whole)
     )
 
 
 def same_run(one: str, other: str) -> bool:
-    """Whether two names may be of one run; earlier versions stored no name, which matches any."""
+    """Compare the names of two runs; an empty name matches any."""
     return not one or not other or one == other
 
 
 def answers_alike(one: Header, other: Header) -> bool:
-    """Whether two files answer the same test inputs, both with the memory or both without."""
+    """Return whether two files answer the same test inputs, both with the memory or both without."""
     return (one.questions, one.inputs, one.blank) == (other.questions, other.inputs, other.blank)
 
 
 @dataclass(frozen=True)
 class Expected:
-    """What votes must answer to count."""
+    """What votes must be to count."""
 
     inputs: Mapping[Question, str]  # the questions that are scored, each with the hash of its test input
+    run: str = ""  # that must have made them; empty for any
     blank: bool = False  # whether the memory must have been zeroed
     some: bool = False  # whether the votes may answer further questions
 
     def require(self, folder: Path, header: Header) -> None:
-        """Refuse a file of votes that answers other test inputs."""
+        """Refuse a file of votes that answers other test inputs, or of another run."""
+        if not same_run(header.run, self.run):
+            raise CharmError(f"{folder}: these votes were made by another run; remove them and evaluate again")
         if header.blank != self.blank:
             made = "with the memory zeroed" if header.blank else "with the memory"
             raise CharmError(f"{folder}: these votes were made {made}; remove them and evaluate again")
@@ -218,7 +205,7 @@ def forget_later_votes(votes_folder: Path, step: int) -> bool:
 
 
 def read_pass(votes_folder: Path, step: int, loops: int) -> Pass:
-    """The union of all ranks of one pass; `missing` lists the ranks that are missing or not finished."""
+    """Read all ranks of one pass; `missing` lists the ranks that are missing or not finished."""
     folder = pass_folder(votes_folder, step, loops)
     paths = sorted(folder.glob("rank_*.npz"))
     if not paths:
@@ -242,12 +229,12 @@ def read_pass(votes_folder: Path, step: int, loops: int) -> Pass:
 
 
 def passes(votes_folder: Path) -> dict[int, tuple[int, ...]]:
-    """The checkpoint steps with complete votes, ascending, each with its refinement depths."""
+    """List the checkpoint steps with complete votes, ascending, each with its refinement depths."""
     return _passes(votes_folder, _is_finished)
 
 
 def damaged_passes(votes_folder: Path) -> dict[int, tuple[int, ...]]:
-    """The steps and depths at which a file of votes is missing, empty or unreadable; unfinished ones are not."""
+    """List the steps and depths at which a file of votes is missing, empty or unreadable; unfinished ones are not."""
     return _passes(votes_folder, lambda folder: None in (_headers(folder) or [None]))
 
 
@@ -270,21 +257,15 @@ def _passes(votes_folder: Path, wanted: Callable[[Path], bool]) -> dict[int, tup
 
 
 def _consistent(columns: dict[str, np.ndarray], questions: int, votes: int) -> bool:
-    """Whether all columns fit together, so that nothing later can index outside of them."""
-    names = ("question", "shape", "cells", "candidate")
-    question, shape, cells, candidate = (columns[name] for name in names)
-    candidates = len(question)
-    return (
-        len(columns["hash"]) == candidates
-        and shape.shape == (candidates, 2)
+    """Check that all columns fit together, so that nothing later can index outside of them."""
+    question, hashes, shape, cells, candidate, *others = columns.values()
+    return bool(
+        len(question) == len(hashes)
+        and shape.shape == (len(question), 2)
         and shape.max(initial=0) <= MAX_SIDE
         and shape.astype(np.int64).prod(axis=1).sum() == len(cells)
         and cells.max(initial=0) < COLORS
-        and all(len(columns[name]) == votes for name in ("candidate", "row", "logit", "loops"))
-        and _within(question, questions)
-        and _within(candidate, candidates)
+        and all(len(column) == votes for column in (candidate, *others))
+        and ((question >= 0) & (question < questions)).all()
+        and ((candidate >= 0) & (candidate < len(question))).all()
     )
-
-
-def _within(places: np.ndarray, count: int) -> bool:
-    return len(places) == 0 or (places.min() >= 0 and places.max() < count)

@@ -19,7 +19,7 @@ import shutil
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import Any
 
 import torch
 from safetensors import SafetensorError
@@ -38,21 +38,21 @@ def folder_of(run: Path, step: int) -> Path:
 
 
 def by_step(folder: Path, ending: str = "") -> dict[int, Path]:
-    """The files or folders named step_N and the ending, by N, lowest first."""
+    """List the files or folders named step_N and the ending, by N, lowest first."""
     form = re.compile(rf"step_(\d+){re.escape(ending)}")
     found = ((form.fullmatch(path.name), path) for path in folder.glob("step_*"))
     return dict(sorted((int(name[1]), path) for name, path in found if name))
 
 
 def steps_of(run: Path) -> list[int]:
-    """Steps of all checkpoints, oldest first; half-written ones do not count."""
+    """List the steps of all checkpoints, oldest first; half-written ones do not count."""
     if run.is_file():
         raise CharmError(f"{run} must be a run folder, got a file")
     return list(by_step(run / "checkpoints"))
 
 
 def saved_model(run: Path) -> Path | None:
-    """The newest checkpoint of a run, or the folder itself if it is a saved model; None if there is none yet."""
+    """Find the newest checkpoint of a run, or the folder itself if it is a saved model; None if there is none yet."""
     if (run / "model.safetensors").is_file():
         return run
     steps = steps_of(run)
@@ -60,19 +60,23 @@ def saved_model(run: Path) -> Path | None:
 
 
 def run_of(run: Path) -> str:
-    """The name of the run that trained the newest checkpoint; empty if no readable checkpoint has one.
+    """Read the name of the run that trained the newest checkpoint; empty if no readable checkpoint has one.
 
     It is a hash of the settings and the training pairs, also stored with votes and evaluations.
     """
-    for step in reversed(steps_of(run)):
-        with suppress(CharmError):
-            record = read_sealed(folder_of(run, step) / RECORD)
-            return str(record.get("run", ""))
-    return ""
+    records = (_record(folder_of(run, step)) for step in reversed(steps_of(run)))
+    return next((str(record.get("run", "")) for record in records if record), "")
+
+
+def _record(folder: Path) -> dict[str, Any]:
+    """Read the record of a checkpoint; an empty one if that is not readable."""
+    with suppress(CharmError):
+        return read_sealed(folder / RECORD)
+    return {}
 
 
 def newest_checkpoint(run: Path) -> Path:
-    """The saved model of a run; raises if there is none."""
+    """Find the saved model of a run; raise if there is none."""
     found = saved_model(run)
     if found is None:
         why = "" if run.exists() else ": no such folder"
@@ -81,7 +85,7 @@ def newest_checkpoint(run: Path) -> Path:
 
 
 def storable(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """The tensors in the form that safetensors needs."""
+    """Return the tensors in the form that safetensors needs."""
     return {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
 
 
@@ -89,13 +93,6 @@ def write_tensors(path: Path, tensors: Mapping[str, Tensor]) -> None:
     require_finite(tensors)
     save_file(storable(tensors), path)
     readable_like_its_folder(path)
-
-
-class CheckpointRecord(TypedDict):
-    """What is read of every checkpoint.json."""
-
-    step: int
-    files: dict[str, dict[str, Any]]
 
 
 class CheckpointWriter:
@@ -110,7 +107,7 @@ class CheckpointWriter:
                 self.path.mkdir(parents=True)  # fails if a link has appeared there: it could name any folder
 
     def commit(self, record: dict[str, Any]) -> None:
-        """Called by the main process once every process has written its files."""
+        """Finish the checkpoint, on the main process, once every process has written its files."""
         files = sorted(file for file in self.path.iterdir() if file.name != RECORD)
         record = seal({**record, "files": {file.name: fingerprint(file) for file in files}})
         (self.path / RECORD).write_text(json.dumps(record, indent=2) + "\n")
@@ -137,7 +134,7 @@ def checkpoint_errors(writer: CheckpointWriter) -> Iterator[None]:
 
 
 def last_good(run: Path, say: Callable[[str], None]) -> tuple[int, dict[str, Any]] | None:
-    """The newest intact checkpoint and its record; damaged ones are reported and skipped."""
+    """Find the newest intact checkpoint and its record; damaged ones are reported and skipped."""
     for step in reversed(steps_of(run)):
         try:
             return step, verify(folder_of(run, step))
@@ -150,8 +147,8 @@ def verify(folder: Path) -> dict[str, Any]:
     """Read the record of a checkpoint after checking every file it lists."""
     _whole.discard(folder.resolve())
     with charm_errors(f"checkpoint {folder} has no readable {RECORD}", CharmError):
-        record: dict[str, Any] = checked(CheckpointRecord, read_sealed(folder / RECORD), RECORD)
-    step, listed = record["step"], record["files"]
+        record = read_sealed(folder / RECORD)
+        step, listed = checked(int, record.get("step"), "step"), checked(dict[str, Any], record.get("files"), "files")
     if folder_of(folder.parents[1], step) != folder:
         raise CharmError(f"checkpoint {folder} is of step {step}, which does not match its name")
     try:
@@ -177,7 +174,7 @@ def prune(run: Path, keep: int, step: int) -> None:
     kept = 0
     for one in reversed(steps_of(run)):
         folder = folder_of(run, one)
-        stop = _is_of_a_stop(folder)
+        stop = bool(_record(folder).get("stop"))
         if stop and one < step:
             for votes in run.glob(f"votes*/step_{one}"):
                 remove(votes)
@@ -210,12 +207,6 @@ def _is_whole(folder: Path) -> bool:
     return folder.resolve() in _whole
 
 
-def _is_of_a_stop(folder: Path) -> bool:
-    with suppress(CharmError):
-        return bool(read_sealed(folder / RECORD).get("stop"))
-    return False
-
-
 def _remove(folder: Path) -> None:
     """Rename first, so that a kill leaves no partial checkpoint under a checkpoint's name."""
     removed = folder.with_name(f"{folder.name}.removed")
@@ -226,7 +217,7 @@ def _remove(folder: Path) -> None:
 
 
 def optimizer_tensors(optimizers: list[Optimizer]) -> dict[str, Tensor]:
-    """The state of optimizers as named tensors; learning rates are not state here, the step decides them."""
+    """Return the state of optimizers as named tensors; learning rates are not state here, the step decides them."""
     tensors = {}
     for number, optimizer in enumerate(optimizers):
         for parameter, state in optimizer.state_dict()["state"].items():

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 from charm.config import at_least
+from charm.errors import CharmError
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -15,10 +17,10 @@ class EngineConfig:
     domain: ClassVar[str] = ""
     """The domain's name in the registry and in config.json."""
     free: ClassVar[frozenset[str]] = frozenset(
-        {"device", "compile", "checkpoint_every", "keep_checkpoints", "evaluate_every", "log_every"}
-        | {"tensorboard", "wandb"}
+        {"device", "compile", "checkpoint_every", "keep_checkpoints", "evaluate_every", "log_every"} | {"log_to"}
     )
     """Fields that may change when a run is resumed: they do not change what is computed."""
+    retired: ClassVar[dict[str, Any]] = {"tensorboard": False, "wandb": ""}  # now in `log_to`
     resume_hint: ClassVar[str] = "use --resume to continue"
     """What is printed when a run is stopped."""
     evaluates_ends: ClassVar[bool] = False
@@ -40,14 +42,15 @@ class EngineConfig:
     """cuda, xpu, mps, cpu, or auto for the best available."""
     compile: Literal["auto", "on", "off"] = "auto"
     """torch.compile the model; auto: on CUDA."""
-    tensorboard: bool = False
-    """Also write TensorBoard events to the run folder."""
-    wandb: str = ""
-    """Also log to this Weights & Biases project."""
+    log_to: tuple[str, ...] = ()
+    """Log to these as well: tensorboard (in the run folder), wandb:PROJECT, trackio:PROJECT."""
 
     def __post_init__(self) -> None:
         at_least(1, self, "steps", "checkpoint_every", "log_every")
         at_least(0, self, "evaluate_every", "keep_checkpoints")
+        for wanted in self.log_to:
+            if not re.fullmatch(r"tensorboard|(wandb|trackio):.+", wanted):
+                raise CharmError(f"log_to must be tensorboard, wandb:PROJECT or trackio:PROJECT; got {wanted!r}")
 
     def logs_at(self, step: int) -> bool:
         return step % self.log_every == 0 or step == self.steps

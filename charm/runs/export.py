@@ -16,7 +16,7 @@ from charm.tasks.keys import ArcKey
 
 
 def export_model(run: Path, out: Path, dtype: torch.dtype = torch.bfloat16) -> int:
-    """Write the model of a run to the new folder `out`, its weights as `dtype`; returns its size in bytes.
+    """Write the model of a run to the new folder `out`, its weights as `dtype`; return its size in bytes.
 
     A memory without instance rows keeps one view of each puzzle in its index: the other views are not needed.
     """
@@ -33,9 +33,10 @@ def export_model(run: Path, out: Path, dtype: torch.dtype = torch.bfloat16) -> i
 
 
 def write_model(model: CharmModel, out: Path, dtype: torch.dtype) -> int:
-    """Write a model to the new folder `out`, its weights as `dtype`; returns its size in bytes."""
+    """Write a model with its card to the new folder `out`, its weights as `dtype`; return its size in bytes."""
     if out.exists():
         raise CharmError(f"{out} exists already; name a new folder")
     with charm_errors(f"{out}: cannot be written", OSError, SafetensorError), whole_folder(out) as part:
         model.save(part, dtype=dtype)
+        (part / "README.md").write_text(model.card(out.name), "utf-8")
     return sum(file.stat().st_size for file in out.iterdir())

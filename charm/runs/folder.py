@@ -43,13 +43,9 @@ def check_run(out: Path, config: EngineConfig, resume: bool) -> None:
     if existing and existing[-1] > config.steps:
         raise CharmError(f"{out} is at step {existing[-1]}; steps must be >= that, got {config.steps}")
     before, after = (_without(one, config.free) for one in (read_run_config(out, type(config)), config))
-    differences = [
-        f"--{name.replace('_', '-')} {old}, now {new}" for name, old, new in _differences(before, after)
-    ]
+    differences = [f"--{name.replace('_', '-')} {old}, now {new}" for name, old, new in _differences(before, after)]
     if differences:
-        raise CharmError(
-            f"{out} was started with different settings ({'; '.join(differences)}); use the same ones"
-        )
+        raise CharmError(f"{out} was started with different settings ({'; '.join(differences)}); use the same ones")
 
 
 def require_run(out: Path) -> None:
@@ -67,7 +63,7 @@ def require_run(out: Path) -> None:
 
 
 def run_name(config: EngineConfig, data: str) -> str:
-    """The name of a run: a hash of its settings, except `free` ones, and of its data."""
+    """Name a run: a hash of its settings, except `free` ones, and of its data."""
     text = json.dumps([_without(config, config.free), data], sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 

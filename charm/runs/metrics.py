@@ -48,33 +48,30 @@ def forget_later_lines(run: Path, step: int) -> bool:
 
     Returns whether there were any.
     """
-    path = run / METRICS
-    if not path.is_file():
-        return False
+    path, lines = run / METRICS, _raw_lines(run)
     if step == 0:  # it will also repeat the evaluation before its first update
-        path.unlink()
-        return True
-    lines = path.read_text(errors="replace").splitlines()
+        path.unlink(missing_ok=True)
+        return bool(lines)
     kept = [line for line in lines if _step_of(line) <= step]
-    write_atomically(path, "".join(line + "\n" for line in kept))
+    if lines:
+        write_atomically(path, "".join(line + "\n" for line in kept))
     return len(kept) < len(lines)
 
 
 def has_evaluation(run: Path, step: int) -> bool:
-    """Whether the headline of this step's evaluation was written."""
+    """Return whether the headline of this step's evaluation was written."""
+    return any(_step_of(line) == step and '"evaluation/' in line for line in _raw_lines(run))
+
+
+def _raw_lines(run: Path) -> list[str]:
     path = run / METRICS
-    lines = path.read_text(errors="replace").splitlines() if path.is_file() else []
-    return any(_step_of(line) == step and '"evaluation/' in line for line in lines)
+    with charm_errors(f"{path}: not readable", OSError):
+        return path.read_text(errors="replace").splitlines() if path.is_file() else []
 
 
 def read_metrics(run: Path) -> list[dict[str, Any]]:
-    """The lines of metrics.jsonl; the last may be truncated, by a kill or because the run is still training."""
-    path = run / METRICS
-    if not path.is_file():
-        return []
-    with charm_errors(f"{path}: not readable", OSError):
-        entries = path.read_text(errors="replace").splitlines()
-    lines = []
+    """Read the lines of metrics.jsonl; the last may be truncated, by a kill or because the run is still training."""
+    path, entries, lines = run / METRICS, _raw_lines(run), []
     for number, entry in enumerate(entries, start=1):
         try:
             line = parse_json(entry, f"{path}: line {number}")
@@ -89,12 +86,12 @@ def read_metrics(run: Path) -> list[dict[str, Any]]:
 
 
 def curve(lines: list[dict[str, Any]], name: str) -> list[tuple[float, float]]:
-    """The (step, value) points of one metric."""
+    """Return the (step, value) points of one metric."""
     return [(line["step"], line[name]) for line in lines if is_number(line.get(name))]
 
 
 def mean_around(lines: list[dict[str, Any]], name: str, step: int) -> tuple[float, int]:
-    """The mean of a metric over updates step - 50 to step + 49, as the paper reports its loss, and the number averaged.
+    """Average a metric over updates step - 50 to step + 49, as the paper reports its loss; return the number, too.
 
     The window is shorter if the run ends earlier. A line is the mean over the updates since the previous line, so the
     result is exact if the window ends on a line, as with `log_every` 1.
@@ -112,7 +109,7 @@ def mean_around(lines: list[dict[str, Any]], name: str, step: int) -> tuple[floa
 
 
 def newest_scores(lines: Sequence[dict[str, Any]]) -> dict[str, Any] | None:
-    """Step and scores of the newest evaluation among the metrics; None before the first."""
+    """Return step and scores of the newest evaluation among the metrics; None before the first."""
     for line in reversed(lines):
         scores = {
             name.removeprefix("evaluation/"): value

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, fields, replace
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Self
 
@@ -34,8 +35,8 @@ class OptimizerConfig:
     """Decoupled weight decay of all dense weights."""
     betas: tuple[float, float] = (0.9, 0.95)
     """Betas of AdamW and Adam-atan2."""
-    factors: Literal["muon", "adamw", "rows"] = "muon"
-    """Optimizer of the memory's factor tables; "rows" is AdamW by row, with sparse gradients for the puzzle table."""
+    factors: Literal["muon", "adamw"] = "muon"
+    """Optimizer of the memory's factor tables."""
     factor_lr: float = 1e-4
     """Learning rate of the factor tables."""
     factor_weight_decay: float = 0.1
@@ -70,9 +71,7 @@ class OptimizerConfig:
 
 
 # For runs of minutes, where the memory learns fastest.
-SHORT_RUN = OptimizerConfig(
-    lr=2e-3, factors="adamw", factor_lr=1e-2, factor_weight_decay=0.0, warmup=100, cooldown=0.5
-)
+SHORT_RUN = OptimizerConfig(lr=2e-3, factors="adamw", factor_lr=1e-2, factor_weight_decay=0.0, warmup=100, cooldown=0.5)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,7 +83,7 @@ class RunConfig(EngineConfig):
         *("data.data", "reasoner.kernels"),
         "data.partial",  # pairs that changed are refused by their hash
     }
-    retired: ClassVar[dict[str, Any]] = {"focus": 0.0}  # a last phase of writers, which gave no gain
+    retired: ClassVar[dict[str, Any]] = {**EngineConfig.retired, "focus": 0.0}  # a last phase of writers without a gain
 
     reasoner: NetworkConfig = field(default_factory=CanvasConfig)
     memory: CoSEConfig = field(default_factory=CoSEConfig)
@@ -124,27 +123,14 @@ class RunConfig(EngineConfig):
             )
         if self.reasoner.fixed_depths:
             object.__setattr__(self, "evaluate_loops", self.reasoner.voting_steps)
-        self._derive_sparse()
         for name in self.reasoner.unused:
-            holder: Any = self
-            *path, last = name.split(".")
-            for part in path:
-                holder = getattr(holder, part)
+            path, _, last = name.rpartition(".")
+            holder = attrgetter(path)(self) if path else self
             default = next((one.default for one in fields(holder) if one.name == last), None)
             if default is not None and (value := getattr(holder, last)) != default:
                 raise CharmError(
                     f"reasoner kind {self.reasoner.kind} does not use {name}: it must stay {default}, got {value}"
                 )
-
-    def _derive_sparse(self) -> None:
-        """Give the puzzle table sparse gradients if its optimizer moves row by row."""
-        memory, by_row = self.memory, self.optimizer.factors == "rows"
-        if memory.sparse_base and not by_row:
-            raise CharmError("memory.sparse_puzzles needs optimizer.factors 'rows', which sets it")
-        if by_row and not memory.sparse_base and memory.design != "table":
-            if not hasattr(memory, "sparse_puzzles"):
-                raise CharmError(f"optimizer.factors 'rows' needs memory.key puzzle, got {memory.key}")
-            object.__setattr__(self, "memory", replace(memory, sparse_puzzles=True))  # type: ignore[call-arg]
 
     def sized(self, **changes: Any) -> Self:
         """Return the configuration with these fields changed, as far as the network uses them."""
@@ -154,14 +140,11 @@ class RunConfig(EngineConfig):
     @property
     def unused(self) -> frozenset[str]:
         """Fields that the network does not read, or that follow from others: no flags, and files do not state them."""
-        derived = {"evaluate_loops"} if self.reasoner.fixed_depths else set()
-        if hasattr(self.memory, "sparse_puzzles"):
-            derived.add("memory.sparse_puzzles")
-        return self.reasoner.unused | derived
+        return self.reasoner.unused | ({"evaluate_loops"} if self.reasoner.fixed_depths else set())
 
     @property
     def idle(self) -> dict[str, str]:
-        """Fields that have no effect beside the values of others, by dotted name, each with the reason."""
+        """Fields that have no effect given the values of others, by dotted name, each with the reason."""
         found = {f"memory.{name}": reason for name, reason in self.memory.idle.items()}
         found |= {f"reasoner.{name}": reason for name, reason in self.reasoner.idle.items()}
         optimizer: dict[str, str] = {}
@@ -220,13 +203,13 @@ class TrainConfig(RunConfig):
 
 
 def read_config(run: Path, data: Path | None = None) -> TrainConfig:
-    """The configuration of the folder of a run on ARC's tasks; `data` overrides its folder of downloaded data."""
+    """Read the configuration of a run on ARC's tasks; `data` overrides its folder of downloaded data."""
     config = read_run_config(run, TrainConfig)
     return replace(config, data=replace(config.data, data=data or config.data.data))
 
 
 def solving_config(run: Path, saved: Path, training: dict[str, Any] | None) -> TrainConfig:
-    """The configuration under which a model answers: its run's, or the one that was saved with it.
+    """Return the configuration under which a model answers: its run's, or the one that was saved with it.
 
     `saved` is the model's folder, the same as `run` where that is no run folder but a saved model.
     """

@@ -76,7 +76,7 @@ class Votes:
         return found
 
     def select(self, keep_V: npt.NDArray[np.bool_]) -> Votes:
-        """Only the votes marked in `keep_V`; candidates without votes are dropped."""
+        """Keep only the votes marked in `keep_V`; candidates without votes are dropped."""
         candidate_V = self.candidate_V[keep_V]
         voted_K = np.zeros(len(self.candidates), bool)
         voted_K[candidate_V] = True
@@ -90,12 +90,12 @@ class Votes:
 
 
 def probability(logit: npt.ArrayLike) -> npt.NDArray[np.float64]:
-    """The sigmoid in float64, accurate to rounding for small results and without overflow."""
+    """Compute the sigmoid in float64, accurate to rounding for small results and without overflow."""
     return np.exp(-np.logaddexp(0.0, -np.asarray(logit, np.float64)))
 
 
 def merge(parts: Sequence[Votes]) -> Votes:
-    """All votes of several batches or ranks over the same questions; equal candidates become one."""
+    """Merge the votes of several batches or ranks over the same questions; equal candidates become one."""
     if not parts:
         return _NO_VOTES
     tables = [part.candidates for part in parts]
@@ -114,7 +114,7 @@ def _joined(parts: Sequence[object], name: str) -> npt.NDArray[Any]:
 def distinct(
     question: npt.NDArray[np.int32], hashes: npt.NDArray[np.uint64]
 ) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.int32]]:
-    """Which entries are the first of their (question, hash), and for each entry the index of its first."""
+    """Mark the entries that are the first of their (question, hash), and return for each the index of its first."""
     order = np.lexsort((hashes, question))  # stable: of equal entries the first comes first
     starts_group = np.ones(len(order), bool)
     starts_group[1:] = (np.diff(question[order]) != 0) | (np.diff(hashes[order]) != 0)
@@ -134,9 +134,7 @@ def _select_candidates(table: Candidates, keep_K: npt.NDArray[np.bool_]) -> Cand
 
 
 _NO_VOTES = Votes(
-    Candidates(
-        np.empty(0, np.int32), np.empty(0, np.uint64), np.empty((0, 2), np.uint8), np.empty(0, np.uint8)
-    ),
+    Candidates(np.empty(0, np.int32), np.empty(0, np.uint64), np.empty((0, 2), np.uint8), np.empty(0, np.uint8)),
     np.empty(0, np.int32),
     np.empty(0, np.int32),
     np.empty(0, np.float32),

@@ -19,7 +19,7 @@ import torch
 from charm import progress
 from charm.devices import Place
 from charm.errors import CharmError
-from charm.evaluation.judging import Judgements
+from charm.evaluation.predict import Judgements
 from charm.evaluation.ranking import Candidate
 from charm.models.model import CharmModel
 from charm.runs.checkpoint import newest_checkpoint
@@ -38,17 +38,19 @@ from charm.solving.solution import (
 )
 from charm.solving.starts import LOOK_EVERY, SMALLEST_BATCH, NewRows, NewVectors, StartingPoint
 from charm.tasks.dataset import DataConfig
-from charm.tasks.task import Question, Task
+from charm.tasks.task import Question, Task, digits
 from charm.training.learner import compile_network, retreating
 
 FIRST_VIEWS = 8  # vote in a first round; fewer where time is short
 EARLY_COST = 0.01  # of the time: early answers that cost more are the last ones
 EARLY_SECONDS = 60.0  # groups with less time have no answers between the first updates and the last
+WATCHED = (0.1, 0.25, 0.4, 0.55, 0.7, 0.85)  # of the learning, for early answers of a group in the viewer
+WATCHED_COST = 0.03  # the `EARLY_COST` of these
 FAR_TOO_LATE = 60.0  # seconds after the end of the time, when nothing is waited for any longer
 
 
 def first_views(cost: float, left: float, unmeasured: int = FIRST_VIEWS) -> int:
-    """Views that vote first after learning: as many as fit into the seconds left, if a view takes `cost`.
+    """Return the views that vote first after learning: as many as fit into the seconds left, if a view takes `cost`.
 
     `unmeasured` is the number if the cost is not known.
     """
@@ -91,17 +93,29 @@ class Solver:
         compile_network(self.model, attempt, wanted, self.place, progress.say)
 
     def work(self, tasks: Sequence[Task], clock: Clock, say: Say, publish: Publish) -> None:
-        """Answer a group of tasks before the clock runs out; `publish` is called with every better answer."""
+        """Answer a group of tasks before the clock runs out; `publish` is called with every better answer.
+
+        The clock starts again once everything is prepared for the first update, or for votes before it.
+        """
         TaskGroup(self, tasks, clock, say, publish).solve()
 
 
 class TaskGroup:
-    """A group of tasks while it is solved: what learns it, its clock, and its answers so far."""
+    """A group of tasks while it is solved: what learns it, its clock, and its answers so far.
 
-    def __init__(
-        self, solver: Solver, tasks: Sequence[Task], clock: Clock, say: Say, publish: Publish
-    ) -> None:
-        self.solver, self.start, self.tasks, self.clock = solver, solver.start, tasks, clock
+    It ends before its time if more time will not change the answers, unless `SolveOptions.until_end` is set:
+
+    - Learning ends when two early votes in a row, after different numbers of updates, agreed: every view gave the same
+      answer to each test input, both times the same, and all of the last demonstrations were exact. Then views vote as
+      they always do.
+    - Voting ends when all views so far agree and are more than half of those that may vote: no other answer can get as
+      many votes.
+
+    Neither changes the ranking at that moment.
+    """
+
+    def __init__(self, solver: Solver, tasks: Sequence[Task], clock: Clock, say: Say, publish: Publish) -> None:
+        self.solver, self.start, self.clock = solver, solver.start, clock
         self.options, self.how, self.on_cpu = solver.options, solver.how, solver.place.device.type == "cpu"
         name = tasks[0].id if len(tasks) == 1 else f"{len(tasks)} tasks"
         self.say = lambda text: say(clock.used, f"{name}: {text}")
@@ -112,14 +126,17 @@ class TaskGroup:
         self.updates = self.told = 0  # made, and made when the loss was last asked for
         self.loss = self.exact = math.nan
         self.cost = 0.0  # seconds that a view of the last vote took
+        self.agreed: dict[Question, str] | None = None  # the answers of the last vote, if all views gave the same
         self.keep = self.start.vote_share * clock.seconds
-        steps = self.how.steps if self.options.steps is None else self.options.steps
-        self.steps = math.inf if steps is None else steps
-        views = FIRST_VIEWS if self.on_cpu else self.how.early_views
+        self.steps = self.start.steps
+        views = FIRST_VIEWS if self.on_cpu and not self.options.glance else self.how.early_views
         self.early_views = min(views, self.options.views)
 
     def solve(self) -> None:
         """Learn, then vote; where learning diverged, the answers from before it stay, and it is an error if none is."""
+        self.learning = self.start.adaptation()
+        self.clock.start()
+        self.say("learning")
         if 0.0 in self.how.early:
             self.answer_early()
         if self.learn():
@@ -140,18 +157,18 @@ class TaskGroup:
     def learn(self) -> bool:
         """Learn until only the time to vote is left, with early answers on the way; False if learning diverged."""
         clock, start = self.clock, self.start
-        early = [share for share in self.how.early if share] if clock.seconds >= EARLY_SECONDS else []
+        watched = self.how.together and self.options.glance > 0
+        shares = self.how.early if clock.seconds >= EARLY_SECONDS else ()
+        early = [share for share in (WATCHED if watched else shares) if share]
+        most = (WATCHED_COST if watched else EARLY_COST) * clock.seconds
         glance = 0 if self.how.together else self.options.glance
-        self.learning = start.adaptation(self.tasks, self.data)
         took = 0.0  # seconds of the last update
         try:
             while (passed := self.passed) < 1 and clock.left - took >= self.keep:
                 if early and passed >= early[0]:
-                    if not start.is_finite(self.tasks):
+                    if not start.is_finite() or self.answer_early():
                         break
-                    self.answer_early()
-                    is_cheap = self.cost * self.early_views < EARLY_COST * clock.seconds
-                    early = early[1:] if is_cheap else []
+                    early = early[1:] if self.cost * self.early_views < most else []
                     continue
                 began = clock.spent
                 try:
@@ -166,14 +183,14 @@ class TaskGroup:
                         break
                     text = f"loss {self.loss:.3f}, {self.exact:.0%} of the demonstrations exact"
                     self.say(f"update {self.updates}: {text}")
-                if glance and self.updates % glance == 0 and start.is_finite(self.tasks):
-                    self.answer_early()
+                if glance and self.updates % glance == 0 and start.is_finite() and self.answer_early():
+                    break
                 if self.updates == 2 < self.steps:  # the first also warms up
                     left = clock.left - self.keep
-                    self.learning = start.fitted(self.learning, self.tasks, self.data, took, left)
+                    self.learning = start.fitted(self.learning, took, left)
             self.look()
             # The last update's own result shows in the weights alone.
-            return not self.updates or (math.isfinite(self.loss) and start.is_finite(self.tasks))
+            return not self.updates or (math.isfinite(self.loss) and start.is_finite())
         finally:
             self.learning.close()
             if self.solver.place.device.type == "cuda":
@@ -184,11 +201,15 @@ class TaskGroup:
         if self.told < self.updates:
             self.told, (self.loss, self.exact) = self.updates, self.learning.progress()
 
-    def answer_early(self) -> None:
-        """Let a few views vote before learning ends, which also shows what votes cost."""
+    def answer_early(self) -> bool:
+        """Let a few views vote before learning ends, which also shows what votes cost; return if learning may end."""
         self.look()
+        before = self.agreed
         self.answer({}, {}, self.early_views)
         self.keep = voting_seconds(self.clock.seconds, self.cost, self.options.views, self.start.vote_share)
+        if self.exact != 1 or self.early_views < FIRST_VIEWS:  # before the first update it is NaN
+            self.agreed = None
+        return self.agreed is not None and self.agreed == before and not self.options.until_end
 
     def vote(self) -> None:
         """Vote in rounds of more and more views, as long as the next fits the time."""
@@ -197,10 +218,12 @@ class TaskGroup:
         limit = self.options.views
         # Eight views of a large task take a CPU minutes.
         first = first_views(self.cost, self.clock.left, 1 if self.on_cpu else FIRST_VIEWS)
-        voted, more = 0, min(first, limit)
+        voted, more, enough = 0, min(first, limit), limit // 2 + 1
         while more > voted:
             self.answer(votes, judgements, more)
             voted, more = more, next_views(more, limit, self.cost, self.clock.left)
+            if self.agreed is not None and not self.options.until_end:
+                more = min(more, max(voted, enough))
 
     def answer(self, votes: dict[int, Votes], judgements: Judgements, views: int) -> None:
         """Publish the answers of this many views; those in `votes` are not asked again, nor are `judgements`.
@@ -226,6 +249,10 @@ class TaskGroup:
         without = {*range(len(questions))} - _asked(votes)
         if without and clock.left > far_too_late:
             found = self.ask(late, judgements, 1, lambda: clock.left <= far_too_late, without, (votes,))
+        cast = views * len(self.solver.reasoner.voting_steps)
+        first = {one: ranked[0] for one, ranked in found.items() if ranked and ranked[0].votes == cast}
+        agrees = len(first) == len(questions)
+        self.agreed = {one: digits(best.grid) for one, best in first.items()} if agrees else None
         asked = {questions[number] for number in _asked(votes) | _asked(late)}
         self.unasked -= asked
         self._publish({question: ranked for question, ranked in found.items() if question in asked}, views)
@@ -233,14 +260,10 @@ class TaskGroup:
         self.cost = (clock.spent - began) / max(views - before, 1)
 
     def _publish(self, found: Mapping[Question, list[Candidate]], views: int) -> None:
-        """Publish these answers of tasks with one, as far as they are better than those before."""
+        """Publish the answers of tasks that have one, where they are better than the earlier ones."""
         reasoner, better = self.solver.reasoner, {}
         for name in dict.fromkeys(question.task_id for question in found):
-            own = {
-                question: found.get(question, [])
-                for question in self.data.questions
-                if question.task_id == name
-            }
+            own = {question: found.get(question, []) for question in self.data.questions if question.task_id == name}
             voted = 0 if self.unasked & own.keys() else views
             how = (self.updates, voted, self.loss, self.exact, self.clock.spent)
             new = Solution(own, *how, per_view=len(reasoner.voting_steps), sure=reasoner.sure)
@@ -275,10 +298,10 @@ class TaskGroup:
 
 
 def _asked(votes: Mapping[int, Votes]) -> set[int]:
-    """Numbers of the questions with a vote."""
+    """Return the numbers of the questions with a vote."""
     return {number for some in votes.values() for number in some.question_V.tolist()}
 
 
 def _views(votes: Mapping[int, Votes]) -> int:
-    """How many views have voted on the question with most of them."""
+    """Count the views that have voted on the question with most of them."""
     return max((int(np.bincount(some.question_V).max()) for some in votes.values() if len(some)), default=0)

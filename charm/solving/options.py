@@ -27,7 +27,7 @@ class WriterRecipe:
     """Learning rate of the tasks' vectors (AdamW)."""
     task_weight_decay: Suppress[float] = 0.01  # no flag: programs set it
     """Decoupled weight decay of the tasks' vectors."""
-    warmup: int = 20
+    warmup: Suppress[int] = 20
     """Updates over which all learning rates rise linearly."""
     cooldown: float = 0.4
     """Final share of the learning time, in which all learning rates fall linearly to zero."""
@@ -39,7 +39,7 @@ class WriterRecipe:
     """Tokens in each update; 0 chooses by the device and the number of tasks."""
     vote_share: float = 0.2
     """Maximum share of the time to keep for voting."""
-    compile: Literal["auto", "on", "off"] = "auto"
+    compile: Suppress[Literal["auto", "on", "off"]] = "auto"
     """Compile the loss with torch.compile; auto compiles on CUDA when the budget is long enough."""
 
     def __post_init__(self) -> None:
@@ -71,9 +71,11 @@ class SolveOptions:
     seed: int = 0
     together: int = 0
     """Tasks that a writer learns together in one copy of the weights; 0: all that a device has."""
+    until_end: bool = False
+    """Use the whole time, even if all votes agree; see `charm.solving.group.TaskGroup`."""
     glance: int = 0
-    """Updates between the interim votes of a few views that the viewer shows; 0 for none. For models that refine
-    canvases."""
+    """Updates between the interim votes of a few views that the viewer shows; 0 for none. A network that learns groups
+    votes at fixed shares of its learning instead, the first after a tenth."""
     writer: WriterRecipe = field(default_factory=WriterRecipe)
 
     def __post_init__(self) -> None:

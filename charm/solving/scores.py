@@ -11,15 +11,17 @@ import numpy as np
 
 from charm.config import to_json
 from charm.devices import Place, choose_device
+from charm.evaluation.ranking import JsonGrid
 from charm.evaluation.scoring import score_grids
-from charm.evaluation.submission import JsonGrid
 from charm.runs.checkpoint import saved_model
 from charm.solving.options import SolveOptions
-from charm.solving.solution import Solution
+from charm.solving.solution import Solution, known
 from charm.tables import Table
 from charm.tasks.dataset import answers_of
 from charm.tasks.instances import Instances
+from charm.tasks.sources import Source
 from charm.tasks.task import Grid, Question, Task, questions_of
+from charm.version import __version__
 
 SHOWN = (1, 2, 1000)
 Z = 1.96  # of a 95 % interval
@@ -32,14 +34,15 @@ def measured(
     model: Path,
     options: SolveOptions,
     devices: Sequence[str],
-    seconds: float,
+    seconds: tuple[float, float],
     dollars_per_hour: float | None,
-    sets: Mapping[str, Sequence[Task]] | None = None,
+    sets: Mapping[str, Sequence[tuple[Task, Task]]] | None = None,
+    sources: Sequence[Source] = (),
 ) -> dict[str, Any]:
-    """The scores of these tasks. Those that were not solved now have only the attempts `given` in the submission.
+    """Score these tasks. Those that were not solved now have only the attempts `given` in the submission.
 
-    `seconds` is the wall-clock time from the command's start; every device counts it. Each of `sets` is also scored
-    alone.
+    `seconds` are of the wall clock: from the command's start to its end, and of these to the first update. Every device
+    counts the former. Each of `sets` is also scored alone. `sources` are the public sets that the tasks are from.
     """
     ranked = {question: _grids(question, found, given) for question in questions_of(tasks)}
     scores = score_grids(ranked, answers_of(tasks))
@@ -47,29 +50,38 @@ def measured(
         task.id: {
             "updates": found[task.id].updates,
             "views": found[task.id].views,
-            "loss": _known(found[task.id].loss),
-            "exact": _known(found[task.id].exact_accuracy),
+            "loss": known(found[task.id].loss),
+            "exact": known(found[task.id].exact_accuracy),
         }
         for task in tasks
         if task.id in found
     }
-    spent, known = seconds * len(devices), learned_by(model)
+    spent, trained = seconds[0] * len(devices), learned_by(model)
     hits = sum(task.outcome == "solved" for task in scores.tasks)
     return {
+        "charm": __version__,
         "model": str(model),
+        "data": {
+            "sha256": Source("solved", "local", tuple(tasks)).sha256,
+            "sources": [{"name": one.name, "version": one.version, "sha256": one.sha256} for one in sources],
+        },
         "options": to_json(options),
         "hardware": Place(choose_device(devices[0])).describe(),
         "devices": list(devices),
         "tasks": len(tasks),
         "solved_here": len(each),
-        "trained_on": sum(task.id in known for task in tasks),
-        "seconds": round(seconds, 1),
+        "trained_on": sum(task.id in trained for task in tasks),
+        "seconds": round(seconds[0], 1),
+        "startup_seconds": round(seconds[1], 1),
         "device_seconds_per_task": round(spent / len(each), 2) if each else None,
         "dollars": None if dollars_per_hour is None else round(spent / 3600 * dollars_per_hour, 4),
         "dollars_per_hour": dollars_per_hour,
         "interval": interval(hits, scores.puzzles),
         **{"tasks_scored" if name == "tasks" else name: value for name, value in scores.to_json().items()},
-        "sets": {name: _of_set(some, ranked) for name, some in (sets or {}).items()},
+        "sets": {
+            name: {"tasks": len(some), "metrics": scores.of({task.id for _, task in some}).metrics}
+            for name, some in (sets or {}).items()
+        },
         "learned": each,
     }
 
@@ -81,13 +93,8 @@ def learned_by(model: Path) -> Collection[str]:
     return set(Instances.load(path).puzzles) if path is not None and path.is_file() else ()
 
 
-def _of_set(tasks: Sequence[Task], ranked: Mapping[Question, list[Grid]]) -> dict[str, Any]:
-    scores = score_grids({one: ranked[one] for one in questions_of(tasks)}, answers_of(tasks))
-    return {"tasks": len(tasks), "metrics": scores.to_json()["metrics"]}
-
-
 def interval(hits: int, count: int) -> tuple[float, float] | None:
-    """Wilson's 95 % interval of the share of tasks whose test inputs were all answered in two attempts."""
+    """Return Wilson's 95 % interval of the share of tasks whose test inputs were all answered in two attempts."""
     if not count:
         return None
     share = hits / count
@@ -119,7 +126,7 @@ def scores_table(found: Mapping[str, Any]) -> Table:
         )
     here, seconds = found["solved_here"], found["device_seconds_per_task"]
     each = "" if seconds is None else f", {seconds:.1f} s of a device for each"
-    caption = f"{_tasks(here)} in {found['seconds']:.0f} s{each}{cost}"
+    caption = f"{_tasks(here)} in {found['seconds']:.0f} s ({found['startup_seconds']:.0f} s to start){each}{cost}"
     if others := found["tasks"] - here:
         caption += f"; {_tasks(others)} with the attempts that the submission had"
     if trained := found["trained_on"]:
@@ -137,7 +144,3 @@ def _grids(
     if question.task_id in found:
         return [candidate.grid for candidate in found[question.task_id].answers.get(question, ())]
     return [np.array(cells, np.uint8) for cells in given.get(question, ())]
-
-
-def _known(value: float) -> float | None:
-    return round(value, 5) if math.isfinite(value) else None

@@ -1,30 +1,27 @@
-"""What solving a task comes to, the clock that it is given, and the vote that ends it."""
+"""The result of a solve, its clock, and the final vote."""
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from charm.devices import Place
-from charm.evaluation.judging import Judgements
-from charm.evaluation.predict import Request, predict
-from charm.evaluation.protocols import Ballot, protocol_named
-from charm.evaluation.ranking import Candidate, rank
-from charm.evaluation.run import as_asked
-from charm.evaluation.submission import Submission, attempts, write_submission
+from charm.evaluation.predict import Judgements, Request, predict
+from charm.evaluation.protocols import Ballot
+from charm.evaluation.ranking import Candidate, Submission, attempts, rank, write_submission
 from charm.models.model import CharmModel
 from charm.runs.votes import Votes
 from charm.tasks.dataset import Dataset
 from charm.tasks.svg import block, row
 from charm.tasks.task import Grid, Question
+from charm.tasks.text import grid_lines
 
 VOTE_SHARE = 0.3  # of a task's time is kept for voting at most
-VOTE_MARGIN = 1.5  # times what the first votes let expect
+VOTE_MARGIN = 1.5  # safety factor on the measured cost of a view
 CANDIDATES = 1000  # of each question are kept at most
-
-
 LEARNED = 0.5  # share of the last demonstrations exact, below which an answer is doubted
 AGREED = 0.5  # share of the votes, below which views disagree
 
@@ -105,7 +102,7 @@ class Solution:
         for question, ranked in self.answers.items():
             votes = self.votes_text(ranked[0]) if ranked else "no answer"
             lines += [f"{question}: {votes}"]
-            lines += [" ".join(map(str, cells)) for cells in ranked[0].grid.tolist()] if ranked else []
+            lines += [line.rstrip() for line in grid_lines(ranked[0].grid)] if ranked else []
         return "\n".join([*lines, self.summary, *filter(None, [self.doubt])])
 
     @property
@@ -117,7 +114,7 @@ class Solution:
         return f"{self.updates} updates{learned}, {self.views} views, {self.seconds:.0f} s"
 
     def _repr_html_(self) -> str:
-        """The answers as a notebook shows them: the first three to each test input, with their votes."""
+        """Draw the answers in a notebook: the first three to each test input, with their votes."""
         rows = [
             row((block(self.votes_text(one), one.grid) for one in ranked[:3]), str(question))
             for question, ranked in self.answers.items()
@@ -130,8 +127,13 @@ Say = Callable[[float, str], None]
 Publish = Callable[[dict[str, Solution]], None]  # better answers, by task id
 
 
+def known(value: float) -> float | None:
+    """Return a number as JSON has it: None if it is not finite."""
+    return round(value, 5) if math.isfinite(value) else None
+
+
 def improved(old: Solution | None, new: Solution) -> Solution:
-    """The better of two solutions of a task: after more updates, or as many and more views.
+    """Return the better of two solutions of a task: after more updates, or as many and more views.
 
     A question that it leaves unanswered keeps the other's answers.
     """
@@ -144,15 +146,24 @@ def improved(old: Solution | None, new: Solution) -> Solution:
 
 
 class Clock:
-    """Seconds of a budget: how many are left, and what share is used."""
+    """Seconds of a budget: how many are left, and what share is used. One that `waits` stands still until `start`."""
 
-    def __init__(self, seconds: float, now: Callable[[], float] = time.monotonic) -> None:
-        self.seconds, self._now = seconds, now
-        self._began = now()
+    def __init__(self, seconds: float, now: Callable[[], float] = time.monotonic, waits: bool = False) -> None:
+        self.seconds, self._now, self.waits = seconds, now, waits
+        self._made = self._began = now()
+
+    def start(self) -> None:
+        """Count from now on."""
+        self._began, self.waits = self._now(), False
+
+    @property
+    def waited(self) -> float:
+        """Seconds from when the clock was made to its start."""
+        return (self._now() if self.waits else self._began) - self._made
 
     @property
     def spent(self) -> float:
-        return self._now() - self._began
+        return 0.0 if self.waits else self._now() - self._began
 
     @property
     def left(self) -> float:
@@ -163,17 +174,17 @@ class Clock:
         return self.spent / self.seconds
 
     def share(self, tasks: int) -> Clock:
-        """A separate clock for the next of the remaining tasks; time that a task leaves is shared by the others."""
+        """Make a clock for the next of the remaining tasks; time that a task leaves is shared by the others."""
         return Clock(max(self.left, 1e-3) / tasks, self._now)
 
 
 def voting_seconds(seconds: float, seconds_per_view: float, views: int, share: float = VOTE_SHARE) -> float:
-    """What to keep for voting of a task's time: what all views will cost, but no more than its share."""
+    """Return the seconds to reserve for voting: the expected cost of all views, at most `share` of the budget."""
     return min(share * seconds, VOTE_MARGIN * seconds_per_view * views)
 
 
 def next_views(views: int, limit: int, seconds_per_view: float, left: float) -> int:
-    """Number of views after the next round: twice as many, or as many as the remaining time allows, or no more."""
+    """Return the number of views after the next round: twice as many, or what the time allows, or no more."""
     affordable = int(left / max(seconds_per_view, 1e-9))
     return min(2 * views, limit, views + max(affordable, 0))
 
@@ -198,12 +209,11 @@ def vote(
     With `fill` all batches are full, for a compiled model.
     """
     reasoner = model.config.reasoner
-    protocol = replace(protocol_named("continual"), loops=reasoner.voting_steps)
-    protocol = as_asked(protocol, reasoner)
-    request = Request(model, data, protocol.loops, views, batch, fill=fill, only=only, judgements=judgements)
-    votes |= predict(request, place, votes, stop=stop)
+    depths = reasoner.voting_steps
+    request = Request(model, data, depths, views, batch, fill=fill, only=only, judgements=judgements, stop=stop)
+    votes |= predict(request, place, votes)
     ballots = [Ballot(one) for some in (*earlier, votes) for one in some.values()]
-    ranking = rank(ballots, data.questions, protocol.order or "votes")
+    ranking = rank(ballots, data.questions, "likelihood" if reasoner.judges else "votes")
     # Scores rank empty grids too; here attempts are not spent on them.
     return {
         question: [one for one in ranking.top(number, CANDIDATES + 1) if one.grid.size][:CANDIDATES]

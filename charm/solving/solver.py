@@ -1,4 +1,4 @@
-"""Solving tasks nobody trained on, within a budget of seconds; there is an answer at any time.
+"""Solve unseen tasks within a budget of seconds; there is an answer at any time.
 
 Tasks are solved in groups (`charm.solving.group`): some networks take one at a time, others learn a group together. A
 group that fails costs only itself.
@@ -14,6 +14,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
@@ -26,23 +27,21 @@ from charm.errors import CharmError
 from charm.models.model import read_model_config
 from charm.runs.checkpoint import newest_checkpoint
 from charm.solving.group import FAR_TOO_LATE, Solver
-from charm.solving.options import SolveOptions
+from charm.solving.options import SolveOptions, WriterRecipe
 from charm.solving.solution import Clock, Publish, Say, Solution, improved
 from charm.solving.workers import Crew, CrewTask
 from charm.tasks.reading import read_tasks
-from charm.tasks.sources import NEW_SPLITS, SOURCE_NAMES, find_task, load_source
+from charm.tasks.sources import NEW_SPLITS, SOURCE_NAMES, Source, find_task, load_source
 from charm.tasks.task import Task
 
 Group = tuple[Task, ...]
 News = str | dict[str, Solution]  # a line of progress, or better answers by task id
 NO_TIME = "there was no time for it; try a longer budget"
-
-
 Make = Callable[[Path, SolveOptions, Place], Solver]
 
 
 def load_tasks(paths: Sequence[Path]) -> tuple[list[Task], dict[str, str]]:
-    """The tasks of files, folders, public sets by name and public tasks by id, and what is not usable with its reason.
+    """Load the tasks of files, folders, public sets and public ids; name what is unusable, with the reason.
 
     Equal tasks of two sets are one task; a different one under an id that is taken is named SET:ID. It is an error if
     nothing is usable.
@@ -63,14 +62,24 @@ def load_tasks(paths: Sequence[Path]) -> tuple[list[Task], dict[str, str]]:
     return list(known.values()), skipped
 
 
-def sets_of(paths: Sequence[Path], tasks: Sequence[Task]) -> dict[str, list[Task]]:
-    """Return which of the loaded tasks are in each public set among `paths`; nothing where there is only one."""
-    names = [str(path) for path in paths if not path.exists() and str(path) in (*SOURCE_NAMES, *NEW_SPLITS)]
-    if len(names) < 2:
-        return {}
+def sets_of(paths: Sequence[Path], tasks: Sequence[Task]) -> dict[str, list[tuple[Task, Task]]]:
+    """Return the tasks of each public set among `paths`, each with its loaded twin; nothing where there is one set.
+
+    The twin may have another id, and its pairs in another order.
+    """
+    sources = sources_of(paths)
     loaded = {task.blind().content(): task for task in tasks}
-    found = {name: [loaded.get(one.blind().content()) for one in load_source(name).tasks] for name in names}
-    return {name: [task for task in own if task is not None] for name, own in found.items() if any(own)}
+    found = {
+        source.name: [(one, loaded[same]) for one in source.tasks if (same := one.blind().content()) in loaded]
+        for source in (sources if len(sources) > 1 else ())
+    }
+    return {name: own for name, own in found.items() if own}
+
+
+def sources_of(paths: Sequence[Path]) -> list[Source]:
+    """Return the public sets among `paths`."""
+    names = [str(path) for path in paths if not path.exists()]
+    return [load_source(name) for name in names if name in (*SOURCE_NAMES, *NEW_SPLITS)]
 
 
 def _public(name: str) -> Sequence[Task]:
@@ -84,15 +93,14 @@ def _public(name: str) -> Sequence[Task]:
 
 
 def choose(tasks: Sequence[Task], count: int = 0, largest: int = 0, skip: int = 0) -> list[Task]:
-    """Tasks without a visible grid side above `largest`, and `count` of those by a hash of their ids; 0 is no limit.
+    """Choose the tasks without a visible grid side above `largest`, `count` of them by a hash of their ids; 0 for all.
 
     The first `skip` by this hash are left out, so that a set can be taken in parts.
     """
     chosen = [
         task
         for task in tasks
-        if not largest
-        or all(max(grid.shape) <= largest for pair in task.blind().pairs for grid in pair.grids())
+        if not largest or all(max(grid.shape) <= largest for pair in task.blind().pairs for grid in pair.grids())
     ]
     if not chosen:
         raise CharmError(f"no task has grids of at most {largest} x {largest} cells")
@@ -110,15 +118,25 @@ class _Unpublished(BaseException):
         self.error = error
 
 
-def _learns_together(run: Path) -> bool:
-    """Whether the model learns groups of tasks; one that cannot be read is refused where it is loaded."""
-    with suppress(OSError, ValueError, CharmError):
-        return read_model_config(newest_checkpoint(run) / "config.json")[0].reasoner.solving.together
-    return False
+def learns_together(run: Path, options: SolveOptions) -> bool:
+    """Return whether the model learns groups of tasks; if not, options for writers are refused.
+
+    A model that cannot be read is refused where it is loaded.
+    """
+    try:
+        reasoner = read_model_config(newest_checkpoint(run) / "config.json")[0].reasoner
+    except (OSError, ValueError, CharmError):
+        return False
+    unused = [f"writer.{name}" for name, value in vars(options.writer).items() if value != getattr(WriterRecipe, name)]
+    unused += ["together"] * (options.together > 1)
+    if unused and not reasoner.solving.together:
+        flag = unused[0].replace("_", "-")
+        raise CharmError(f"--{flag} is for writers; a {reasoner.kind} learns one task at a time and does not use it")
+    return reasoner.solving.together
 
 
 def groups_of(tasks: Sequence[Task], size: int, devices: int) -> list[Group]:
-    """Groups of about equal size, of at most `size` tasks; 0 makes one for each device."""
+    """Divide tasks into groups of about equal size, of at most `size` tasks; 0 makes one for each device."""
     count = min(len(tasks), -(-len(tasks) // size) if size else devices)
     return [tuple(tasks[number::count]) for number in range(count)]
 
@@ -132,6 +150,7 @@ def solve(
     publish: Publish = lambda answers: None,
     ended: Callable[[Group, str | None], None] = lambda tasks, problem: None,
     make: Make = Solver,
+    clock: Clock | None = None,
 ) -> dict[str, Solution]:
     """Answer tasks with a trained model. Each device takes the next group when it is free, and its share of the time.
 
@@ -141,14 +160,18 @@ def solve(
 
     Groups that have not begun at twice the time, or a minute after its end, are left out if others have answers.
 
+    The clock starts when the first group begins to learn; what came before is in its `waited`.
+
     `say(share of the budget used, text)` is called with progress, `publish` with every better answer by task id, and
     `ended` with every group at its end, and the reason if it failed. It is an error if no task has an answer.
     """
-    clock = Clock(options.budget)
+    clock = clock or Clock(options.budget, waits=True)
     found: dict[str, Solution] = {}
     problems: list[str] = []
 
     def received(job: CrewTask, news: News) -> None:
+        if clock.waits:
+            clock.start()
         if isinstance(news, str):
             say(clock.used, news)
             return
@@ -162,11 +185,11 @@ def solve(
         ended(job.content, problem)
 
     def seconds_for(job: CrewTask, share: int) -> float:
-        """The time of a group; 0 if it is far too late to begin."""
+        """Return the time of a group; 0 if it is far too late to begin."""
         is_late = found and not job.tries and clock.left <= -max(clock.seconds, FAR_TOO_LATE)
         return 0.0 if is_late else clock.share(share).seconds
 
-    size = options.together if _learns_together(run) else 1
+    size = options.together if learns_together(run, options) else 1
     jobs = [CrewTask(group) for group in groups_of(tasks, size, len(devices))]
     if len(devices) == 1:
         with place(devices[0]) as here:
@@ -200,28 +223,18 @@ def _solve_here(
     """
     left = deque(jobs)
 
-    def tell(job: CrewTask, news: News) -> None:
+    def tell(news: News) -> None:
         try:
-            received(job, news)
+            received(left[0], news)
         except Exception as error:
             raise _Unpublished(error) from None
 
     while left:
-        job, problem = left[0], None
-        seconds = seconds_for(job, len(left))
+        job = left[0]
         try:
-            if not seconds:
-                raise CharmError(NO_TIME)
-            solver.work(
-                job.content,
-                Clock(seconds),
-                lambda used, text: tell(job, text),  # noqa: B023
-                lambda answers: tell(job, answers),  # noqa: B023
-            )
+            problem = _solve_group(solver, job.content, seconds_for(job, len(left)), tell)
         except _Unpublished as error:
             raise error.error from None
-        except CharmError as error:
-            problem = str(error)
         except Exception as error:
             problem = failure(error)
             if not multiprocessing.current_process().daemon:  # which may start no process
@@ -232,8 +245,19 @@ def _solve_here(
     return []
 
 
+def _solve_group(solver: Solver, tasks: Group, seconds: float, tell: Callable[[News], None]) -> str | None:
+    """Solve a group, pass on its news, and return why it has no answers if it has none."""
+    try:
+        if not seconds:
+            raise CharmError(NO_TIME)
+        solver.work(tasks, Clock(seconds), lambda used, text: tell(text), tell)
+    except CharmError as error:
+        return str(error)
+    return None
+
+
 def _work(connection: Connection, run: Path, options: SolveOptions, device: str, make: Make) -> None:
-    """One process on one device, as `Crew` wants it."""
+    """Solve groups in a process on one device, as `Crew` wants it."""
 
     def send(kind: str, content: Any) -> None:
         try:
@@ -250,27 +274,13 @@ def _work(connection: Connection, run: Path, options: SolveOptions, device: str,
                     tasks, seconds = connection.recv()
                 except (EOFError, OSError):
                     return
-                problem = None
-                try:
-                    if not seconds:
-                        raise CharmError(NO_TIME)
-                    solver.work(
-                        tasks,
-                        Clock(seconds),
-                        lambda used, text: send("news", text),
-                        lambda answers: send("news", answers),
-                    )
-                except CharmError as error:
-                    problem = str(error)
-                send("done", problem)
-    except CharmError as error:
-        send("broken", str(error))
+                send("done", _solve_group(solver, tasks, seconds, partial(send, "news")))
     except Exception as error:
-        send("broken", failure(error))
+        send("broken", str(error) if isinstance(error, CharmError) else failure(error))
 
 
 def failure(error: Exception) -> str:
-    """An unexpected exception on one line: its type, its message and where it was raised."""
+    """Put an unexpected exception on one line: its type, its message and where it was raised."""
     message = str(error).strip().splitlines()
     at = traceback.extract_tb(error.__traceback__)[-1:]
     where = "".join(f" ({Path(frame.filename).name}, line {frame.lineno})" for frame in at)
@@ -278,7 +288,7 @@ def failure(error: Exception) -> str:
 
 
 def solve_devices(wanted: str, tasks: int) -> list[str]:
-    """The devices for this number of tasks: all accelerators of the wanted kind, or the named one."""
+    """Return the devices for this number of tasks: all accelerators of the wanted kind, or the named one."""
     if int(os.environ.get("WORLD_SIZE", "1")) > 1:
         raise CharmError("charm solve already uses all accelerators; start it without torchrun")
     device = choose_device(wanted)

@@ -6,7 +6,6 @@ Both start from the trained model alone. `charm.solving.group` learns and votes 
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import replace
@@ -15,7 +14,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from charm.devices import Place, keep_freed_memory
 from charm.memory import CoSE, Lookup
@@ -40,7 +39,7 @@ from charm.training.adaptation import (
     shared_parameters,
 )
 from charm.training.learner import Learner, Metrics, is_finite
-from charm.training.optimizers import Optimizers
+from charm.training.optimizers import Optimizers, rate_share
 
 LOOK_EVERY = 10  # updates between looks at the loss, which wait for the device
 FEW_UPDATES = 100  # are too few: smaller batches then
@@ -55,14 +54,11 @@ def rate_at(recipe: WriterRecipe, update: int, used: float) -> float:
 
     Rates rise over the first updates and fall to zero towards the end.
     """
-    scale = min(1.0, (update + 1) / recipe.warmup) if recipe.warmup else 1.0
-    if recipe.cooldown:
-        scale *= min(1.0, max(1 - used, 0.0) / recipe.cooldown)
-    return scale
+    return rate_share(update, recipe.warmup, (1 - used) / recipe.cooldown if recipe.cooldown else 1.0)
 
 
 def fitting_batch(batch: int, seconds_per_update: float, left: float, steps: float) -> int:
-    """Examples per update: halved repeatedly while the time allows too few updates."""
+    """Return the examples per update: halved repeatedly while the time allows too few updates."""
     while batch // 2 >= SMALLEST_BATCH and left < min(steps, FEW_UPDATES) * seconds_per_update:
         batch, seconds_per_update = batch // 2, seconds_per_update / 2
     return batch
@@ -71,9 +67,7 @@ def fitting_batch(batch: int, seconds_per_update: float, left: float, steps: flo
 class WriterAdaptation(Learner):
     """A model that is learning the demonstrations of a group, update by update."""
 
-    def __init__(
-        self, model: CharmModel, examples: Examples, recipe: WriterRecipe, seed: int, place: Place
-    ) -> None:
+    def __init__(self, model: CharmModel, examples: Examples, recipe: WriterRecipe, seed: int, place: Place) -> None:
         self.recipe = recipe
         dense = recipe.optimizer
         if dense == "auto":
@@ -81,7 +75,7 @@ class WriterAdaptation(Learner):
         config = OptimizerConfig(
             dense=dense,
             lr=recipe.lr,
-            factors="rows" if model.config.memory.sparse_base else "adamw",
+            factors="adamw",
             factor_lr=recipe.task_lr,
             factor_weight_decay=recipe.task_weight_decay,
         )
@@ -96,7 +90,7 @@ class WriterAdaptation(Learner):
         return metrics
 
     def focused(self, passed: float) -> bool:
-        """Whether this update draws only from the tasks of the group, not from those that the model was trained on."""
+        """Return whether this update draws only from the tasks of the group, not from those to rehearse."""
         drawn = keyed.uniform(key_of("rehearsal", self.seed), np.array([self.updates]))[0]
         return not (bool(drawn < self.recipe.rehearse) and passed < 1 - self.recipe.cooldown)
 
@@ -111,41 +105,44 @@ class WriterAdaptation(Learner):
 AnyAdaptation = Adaptation | WriterAdaptation
 
 
-class StartingPoint(ABC):
-    """The trained model, ready to learn one group after the other."""
+class StartingPoint:
+    """The trained model, ready to learn one group after the other; `prepare` begins one."""
 
-    vote_share: float
-    """Share of the time that is kept for voting at most."""
+    tasks: Sequence[Task]
+    data: Dataset
+    """The group that was prepared last, as tasks and as the dataset that learns."""
 
-    def __init__(self, model: CharmModel, data: DataConfig, options: SolveOptions, place: Place) -> None:
+    def __init__(
+        self, model: CharmModel, data: DataConfig, options: SolveOptions, place: Place, views: int, vote_share: float
+    ) -> None:
         self.model, self.options, self.place = model, options, place
-        self.data_config = task_data(data, self.views)
+        self.vote_share = vote_share  # of the time is kept for voting at most
+        self.data_config = task_data(data, views)
         mode = model.config.reasoner.solving.mode if options.mode == "auto" else options.mode
         self.scope: Scope = "rows" if mode == "memory" else mode
 
     @property
-    @abstractmethod
-    def views(self) -> int:
-        """Views of each task to learn."""
+    def steps(self) -> float:
+        """Updates of a group at most."""
+        steps = self.model.config.reasoner.solving.steps if self.options.steps is None else self.options.steps
+        return math.inf if steps is None else steps
 
-    @abstractmethod
     def prepare(self, tasks: Sequence[Task], seconds: float = 0.0) -> Dataset:
-        """Return these tasks as a dataset; `model` has room for them then, and its shared weights are as trained."""
+        """Begin a group: give `model` room for these tasks, and the shared weights that it was trained to."""
+        raise NotImplementedError
 
-    @abstractmethod
-    def adaptation(self, tasks: Sequence[Task], data: Dataset, size: int = 0) -> AnyAdaptation:
-        """Return what learns the data, in updates of this size; 0 chooses one."""
+    def adaptation(self, size: int = 0) -> AnyAdaptation:
+        """Return what learns the group, in updates of this size; 0 chooses one."""
+        raise NotImplementedError
 
-    def fitted(
-        self, learning: AnyAdaptation, tasks: Sequence[Task], data: Dataset, took: float, left: float
-    ) -> AnyAdaptation:
-        """Return what learns on when an update took so long and so many seconds are left to learn."""
+    def fitted(self, learning: AnyAdaptation, took: float, left: float) -> AnyAdaptation:
+        """Return what continues to learn, given the seconds of an update and those that are left for learning."""
         return learning
 
-    def is_finite(self, tasks: Sequence[Task]) -> bool:
-        """Return whether everything that learning these tasks may move is finite."""
+    def is_finite(self) -> bool:
+        """Return whether everything that learning the group may move is finite."""
         tables = private_tables(self.model)
-        own = private_rows(self.model, tuple(task.id for task in tasks))
+        own = private_rows(self.model, tuple(task.id for task in self.tasks))
         shared = [p for name, p in self.model.named_parameters() if p.requires_grad and name not in tables]
         return is_finite([*(tables[name].weight[rows] for name, rows in own.items()), *shared])
 
@@ -153,49 +150,35 @@ class StartingPoint(ABC):
 class NewRows(StartingPoint):
     """New rows in the memory of the trained model; shared weights that moved are put back for the next tasks."""
 
-    vote_share = VOTE_SHARE
-
     def __init__(self, model: CharmModel, data: DataConfig, options: SolveOptions, place: Place) -> None:
-        super().__init__(model, data, options, place)
+        super().__init__(model, data, options, place, options.views, VOTE_SHARE)
         self.shared = shared_parameters(model, self.scope)
         self.base = {name: parameter.detach().clone() for name, parameter in self.shared.items()}
 
-    @property
-    def views(self) -> int:
-        return self.options.views
-
-    @property
-    def steps(self) -> float:
-        steps = self.options.steps
-        return (self.model.config.reasoner.solving.steps or math.inf) if steps is None else steps
-
     def prepare(self, tasks: Sequence[Task], seconds: float = 0.0) -> Dataset:
         instances = self.model.instances.copy()
-        data = assemble(TaskSet(evaluate=tuple(tasks)), self.data_config, instances)
+        self.tasks, self.data = tasks, assemble(TaskSet(evaluate=tuple(tasks)), self.data_config, instances)
         self.model.grow(instances)
         with torch.no_grad():
             for name, parameter in self.shared.items():
                 parameter.copy_(self.base[name])
-        return data
+        return self.data
 
-    def adaptation(self, tasks: Sequence[Task], data: Dataset, size: int = 0) -> Adaptation:
+    def adaptation(self, size: int = 0) -> Adaptation:
         options, scope = self.options, self.scope
-        size = size or min(options.batch, SMALLEST_BATCH)
-        recipe = Recipe(int(self.steps), size, seed=options.seed)
+        recipe = Recipe(int(self.steps), size or min(options.batch, SMALLEST_BATCH), seed=options.seed)
         recipe = recipe_for(self.model.config.reasoner, recipe, scope)
-        seed = key_of(*(task.id for task in tasks))
-        return Adaptation(self.model, data, recipe, scope, self.place, seed=seed)
+        seed = key_of(*(task.id for task in self.tasks))
+        return Adaptation(self.model, self.data, recipe, scope, self.place, seed=seed)
 
-    def fitted(
-        self, learning: AnyAdaptation, tasks: Sequence[Task], data: Dataset, took: float, left: float
-    ) -> AnyAdaptation:
-        """Begin anew with the batch that the time allows, unless memory was short of the first, smaller one."""
+    def fitted(self, learning: AnyAdaptation, took: float, left: float) -> AnyAdaptation:
+        """Begin again with the batch that the time allows, unless memory was short of the first, smaller one."""
         batch, wanted = learning.examples.work[0], self.options.batch
         fitting = fitting_batch(wanted, took * wanted / batch, left, self.steps - learning.updates)
         if not batch == min(wanted, SMALLEST_BATCH) != fitting:
             return learning
         learning.close()
-        return self.adaptation(tasks, data, fitting)
+        return self.adaptation(fitting)
 
 
 class NewVectors(StartingPoint):
@@ -205,15 +188,11 @@ class NewVectors(StartingPoint):
     """
 
     def __init__(self, model: CharmModel, data: DataConfig, options: SolveOptions, place: Place) -> None:
-        super().__init__(model, data, options, place)
-        self.recipe, self.vote_share, self.known = self.recipe_for(0.0), options.writer.vote_share, model
+        super().__init__(model, data, options, place, options.writer.views, options.writer.vote_share)
+        self.recipe, self.known = self.recipe_for(0.0), model
         self.trained = {name: tensor.clone() for name, tensor in model.state_dict().items()}
         if place.device.type == "cpu":
             keep_freed_memory()
-
-    @property
-    def views(self) -> int:
-        return self.options.writer.views
 
     def recipe_for(self, seconds: float) -> WriterRecipe:
         """Return the recipe of a group with this much time; what is left to choose depends on whether that is long."""
@@ -231,20 +210,20 @@ class NewVectors(StartingPoint):
         rehearsed, data_config = self._rehearsed(tasks), self.data_config
         if rehearsed:
             data_config = replace(data_config, views=min(data_config.views, REHEARSED_VIEWS))
-        data = assemble(TaskSet(train=rehearsed, evaluate=tuple(tasks)), data_config)
-        self.model = self._begun(data)
-        return data
+        self.tasks, self.data = tasks, assemble(TaskSet(train=rehearsed, evaluate=tuple(tasks)), data_config)
+        self.model = self._new_model(self.data)
+        return self.data
 
     def _rehearsed(self, tasks: Sequence[Task]) -> tuple[Task, ...]:
-        """Training tasks that the model knows, to be learned again with these; none if not requested."""
+        """Return the training tasks that the model knows, to be learned again with these; none if not requested."""
         if not self.recipe.rehearse:
             return ()
         own, known = {task.id for task in tasks}, self.known.instances
         found = [task for name in REHEARSED for task in load_source(name).tasks]
         return tuple(task for task in found if task.id in known and task.id not in own)
 
-    def _begun(self, data: Dataset) -> CharmModel:
-        """The model with trained weights and vectors for the tasks of the dataset alone."""
+    def _new_model(self, data: Dataset) -> CharmModel:
+        """Make a model with trained weights and vectors for the tasks of the dataset alone."""
         config = self.known.config
         model = CharmModel(config.reasoner, config.memory, ArcKey(data.instances))
         model.reasoner = self.known.reasoner  # the same object for every group: compiled once
@@ -257,7 +236,8 @@ class NewVectors(StartingPoint):
             memory = model.memory
             if isinstance(memory, CoSE) and isinstance(memory.base, Lookup):
                 memory.base.rows.weight.copy_(self._first_vectors(data))
-        moving = {"rows": private.keys(), "composition": _names(model.memory, "memory")}
+        in_memory = {f"memory.{name}" for name, _ in model.memory.named_parameters()}
+        moving = {"rows": private.keys(), "composition": in_memory}
         for name, parameter in model.named_parameters():
             parameter.requires_grad_(name in moving.get(self.scope, {name}))
         return model
@@ -271,16 +251,12 @@ class NewVectors(StartingPoint):
                 started[number] = known[instances.number(puzzle)]
         return started
 
-    def adaptation(self, tasks: Sequence[Task], data: Dataset, size: int = 0) -> WriterAdaptation:
-        network, options, place = self.model.reasoner, self.options, self.place
-        size = size or network.update_size(data, len(tasks), self.recipe.tokens, place)
-        seed = key_of("adaptation", options.seed, *data.instances.puzzles) >> 1
-        examples = network.examples(self.model, data, BatchSize(size, size), seed, place)
+    def adaptation(self, size: int = 0) -> WriterAdaptation:
+        network, data, place = self.model.reasoner, self.data, self.place
+        size = size or network.update_size(data, len(self.tasks), self.recipe.tokens, place)
+        seed = key_of("adaptation", self.options.seed, *data.instances.puzzles) >> 1
+        examples = network.examples(data, BatchSize(size, size), seed, place)
         learning = WriterAdaptation(self.model, examples, self.recipe, seed, place)
         if not network.compiled:
             learning.compile(self.recipe.compile)
         return learning
-
-
-def _names(module: nn.Module, prefix: str) -> set[str]:
-    return {f"{prefix}.{name}" for name, _ in module.named_parameters()}

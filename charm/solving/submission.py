@@ -16,14 +16,15 @@ from typing import Any, TypeGuard
 
 from charm.config import to_json
 from charm.errors import CharmError, charm_errors
-from charm.evaluation.submission import ATTEMPTS, NO_ANSWER, JsonGrid, Submission, attempts, write_submission
+from charm.evaluation.ranking import ATTEMPTS, NO_ANSWER, JsonGrid, Submission, attempts, write_submission
 from charm.files import fingerprint, lock_file, read_json, sweep
 from charm.progress import say
 from charm.runs.checkpoint import newest_checkpoint
 from charm.solving.options import SolveOptions
 from charm.solving.solution import Solution
-from charm.solving.vote_log import Course, TaskState, VoteLine, name_of, states_in, task_hash, votes_file
-from charm.tasks.task import Question, Task, as_grid, questions_of
+from charm.solving.vote_log import TaskCourse, VoteLine, VoteLog, begin_course, read_log, round_json, votes_file
+from charm.tasks.task import Question, Task, as_grid, digits, questions_of
+from charm.version import __version__
 
 
 @contextmanager
@@ -63,85 +64,86 @@ class SubmissionInProgress:
     ) -> None:
         if resume and anew:
             raise CharmError("--resume keeps earlier answers and --replace does not; give only one of them")
-        before, (about, states) = _read(path), states_in(path)
-        answered = any(_answered(entry, states.get(task_id)) for task_id, entry in before.items())
-        self.replaces = not resume and answered
+        before, (about_before, courses) = _read(path), read_log(path)
+        self.replaces = not resume and any(_answered(entry, courses.get(name)) for name, entry in before.items())
         """Whether the file on disk has answers of an earlier solve that are not taken over."""
         if self.replaces and not anew:
             raise CharmError(
                 f"{path} has the answers of an earlier solve; --resume continues it, --replace solves again and "
                 "replaces them, or choose another --out"
             )
-        self.path = path
+        weights = fingerprint(newest_checkpoint(model) / "model.safetensors")["sha256"]
+        about = {
+            "model": model.absolute().name,
+            "mode": options.mode,
+            "budget": options.budget,
+            "charm": __version__,
+            # Time and place may change when it is resumed.
+            "settings": {"weights": weights, **to_json(replace(options, budget=1.0))},
+        }
+        if resume and about_before:
+            _refuse_other_settings(path, about_before, about)
         for written in (path, votes_file(path)):
             sweep(written.parent, f"{escape(written.name)}.*")
-        self.submission: Submission = {}
+        self.path = path
+        self.unknown_settings = bool(resume and before and not about_before)
         self.found: dict[str, Solution] = {}
         self.problems: dict[str, str] = {}
         self.changed: list[str] = []
         self.others = 0
-        self.unknown_settings = False
         self.unwritten = ""  # why the newest answers are not on disk
-        for task_id, tests in (unusable or {}).items():
-            self.submission |= attempts({Question(task_id, test): [] for test in range(tests)})
-        for task in tasks:  # complete from the start: what has no answer yet has an empty one
-            self.submission |= attempts({question: [] for question in questions_of([task])})
-        weights = fingerprint(newest_checkpoint(model) / "model.safetensors")["sha256"]
-        # Time and place may change when it is resumed.
-        self.settings = {"weights": weights, **to_json(replace(options, budget=1.0))}
-        self._tasks = {task.id: TaskState(task_hash(task)) for task in tasks}
-        unrecorded = self._take_over(before, tasks, model, about, states) if resume else []
-        self.left = [task for task in tasks if not self._tasks[task.id].finished]
-        self._course = Course(path, tasks, model, options, self.settings, resume and bool(before))
+        # Complete from the start: what has no answer yet has an empty one.
+        asked = [Question(name, test) for name, tests in (unusable or {}).items() for test in range(tests)]
+        self.submission: Submission = attempts({one: [] for one in (*asked, *questions_of(tasks))})
+        courses, unrecorded = self._take_over(before, tasks, courses) if resume else ({}, [])
+        self._log = VoteLog(path, about, courses | {t.id: begin_course(t) for t in tasks if t.id not in courses})
+        self.left = [task for task in tasks if self._log.courses[task.id].problem != "" and task.id not in unrecorded]
         if self.left and not self.replaces:
-            self._course.begin()
-            self._course.ended(dict.fromkeys(unrecorded, ""))
+            self._log.begin()
+            for name in unrecorded:
+                self._log.add(name, {"ended": ""})
             self._write_now()
         elif resume and self.submission != before:  # an unusable task is new
             write_submission(path, self.submission)
 
     def publish(self, answers: Mapping[str, Solution]) -> None:
         """Write answers by task id, except where the one on disk is better."""
-        better: Submission = {}
-        voted: dict[str, Solution] = {}
+        better = False
         for task_id, solution in answers.items():
-            known = self._tasks[task_id]
-            if (solution.updates, solution.views) > (known.updates, known.views):
-                known.updates, known.views = solution.updates, solution.views
-                found = attempts(solution.answers)[task_id]
-                better[task_id] = [  # never replace an answer by an empty one
-                    found[number] if solution.answers.get(Question(task_id, number)) else old
-                    for number, old in enumerate(self.submission[task_id])
-                ]
-                known.answered |= {
-                    question.test_index for question, ranked in solution.answers.items() if ranked
-                }
-                voted[task_id] = solution
+            if (solution.updates, solution.views) <= self._log.courses[task_id].made_by:
+                continue
+            better, found, entries = True, attempts(solution.answers)[task_id], self.submission[task_id]
+            questions = [Question(task_id, number) for number in range(len(entries))]
+            self.submission[task_id] = [  # never replace an answer by an empty one
+                found[one.test_index] if solution.answers.get(one) else entries[one.test_index] for one in questions
+            ]
+            self._log.add(task_id, round_json(solution, questions))
+            if any(solution.answers.values()):
+                self.found[task_id] = solution
         if better:
-            self.submission.update(better)
-            self.found |= {name: one for name, one in voted.items() if any(one.answers.values())}
-            self._course.found(voted)
             self._write()
+
+    @property
+    def courses(self) -> dict[str, TaskCourse]:
+        """How each task went so far, by id."""
+        return self._log.courses
 
     @property
     def answers(self) -> dict[Question, list[JsonGrid]]:
         """The attempts at each test input that has an answer. An answer may be equal to the empty entry's grid."""
         return {
-            Question(task_id, number): [self.submission[task_id][number][attempt] for attempt in ATTEMPTS]
-            for task_id, known in self._tasks.items()
-            for number in sorted(known.answered)
+            Question(name, number): [self.submission[name][number][attempt] for attempt in ATTEMPTS]
+            for name, course in self._log.courses.items()
+            for number in sorted(_answered(self.submission.get(name), course))
         }
 
     def finish(self, tasks: Sequence[Task], problem: str | None = None) -> None:
         """Mark tasks as finished; those with a problem or without an answer stay to be tried again."""
+        no_time = "there was no time for an answer to every test input; try a longer budget"
         for task in tasks:
-            known = self._tasks[task.id]
-            known.finished = problem is None and known.views > 0
-            if not known.finished:
-                self.problems[task.id] = (
-                    problem or "there was no time for an answer to every test input; try a longer budget"
-                )
-        self._course.ended({task.id: self.problems.get(task.id, "") for task in tasks})
+            if problem is not None or not self._log.courses[task.id].made_by[1]:
+                self.problems[task.id] = problem or no_time
+            self._log.add(task.id, {"ended": self.problems.get(task.id, "")})
         self._write()
 
     def close(self) -> None:
@@ -166,41 +168,30 @@ class SubmissionInProgress:
 
         The settings come first: what is on disk must not seem to be made with those of an earlier solve.
         """
-        self._course.begin()
+        self._log.begin()
         write_submission(self.path, self.submission)
         self.replaces = False
-        self._course.flush()
+        self._log.flush()
 
     def _take_over(
-        self,
-        before: Mapping[str, Any],
-        tasks: Sequence[Task],
-        model: Path,
-        about: VoteLine,
-        states: Mapping[str, TaskState],
-    ) -> list[str]:
-        """Take over the answers of an earlier solve; return the finished tasks of which the log knows nothing.
+        self, before: Mapping[str, Any], tasks: Sequence[Task], courses: Mapping[str, TaskCourse]
+    ) -> tuple[dict[str, TaskCourse], list[str]]:
+        """Take over the answers of an earlier solve; return its courses, and the finished tasks that have none.
 
         An entry that does not fit its task's test inputs is not taken over, nor the entry of a task that has changed.
         """
-        unrecorded = []
-        if isinstance(about.get("settings"), dict):
-            self._refuse_other_settings(about, model)
-        elif before:
-            self.unknown_settings = True
+        kept, unrecorded = dict(courses) if before else {}, []
         for task in tasks:
-            entry, state, known = before.get(task.id), states.get(task.id), self._tasks[task.id]
+            entry, course = before.get(task.id), kept.pop(task.id, None)
             if not _fits(entry, task):
                 continue
-            if state is None:  # only its entry is known
-                known.finished = len(_answered(entry, None)) == len(entry)
-                unrecorded += [task.id] * known.finished
-            elif state.content not in (None, known.content):
+            if course is None:  # only its entry is known
+                unrecorded += [task.id] * (len(_answered(entry, None)) == len(entry))
+            elif course.content == begin_course(task).content:
+                kept[task.id] = course
+            else:
                 self.changed.append(task.id)
                 continue
-            else:
-                known.updates, known.views, known.finished = state.updates, state.views, state.finished
-            known.answered = _answered(entry, state)
             self.submission[task.id] = entry
         named = {task.id for task in tasks}
         for task_id in [task_id for task_id in before if task_id not in named]:
@@ -208,34 +199,48 @@ class SubmissionInProgress:
             if empty is None or (_is_entry(before[task_id]) and len(before[task_id]) == len(empty)):
                 self.submission[task_id] = before[task_id]
             self.others += empty is None
-        return unrecorded
+        return kept, unrecorded
 
-    def _refuse_other_settings(self, about: VoteLine, model: Path) -> None:
-        """Answers of different models or recipes must not be mixed."""
-        old, new = (
-            _flat(settings) for settings in (about["settings"], json.loads(json.dumps(self.settings)))
+
+def write_sets(path: Path, submission: Submission, sets: Mapping[str, Sequence[tuple[Task, Task]]]) -> list[Path]:
+    """Write the submission of each set next to the one of all, with the set's own ids and order.
+
+    It is OUT.arc1-evaluation.submission.json, and without OUT if that is "submission".
+    """
+    written = []
+    for name, pairs in sets.items():
+        own: Submission = {}
+        for task, twin in pairs:
+            inputs = [digits(pair.input) for pair in twin.test]
+            own[task.id] = [submission[twin.id][inputs.index(digits(pair.input))] for pair in task.test]
+        start = "" if path.stem == "submission" else f"{path.stem}."
+        written.append(path.with_name(f"{start}{name.replace('/', '-')}.submission.json"))
+        write_submission(written[-1], own)
+    return written
+
+
+def _refuse_other_settings(path: Path, before: VoteLine, now: VoteLine) -> None:
+    """Refuse to mix answers of different models or recipes."""
+    old, new = (_flat(about["settings"]) for about in (before, json.loads(json.dumps(now))))
+    differences = []
+    for name in dict.fromkeys((*new, *old)):
+        if old.get(name) == new.get(name):
+            continue
+        if name == "weights":
+            was, model = before["model"], now["model"]
+            differences.append(f"model {was}, now {model}" if was != model else f"other weights of the model {model}")
+        else:
+            values = ("the default" if one.get(name) is None else one[name] for one in (old, new))
+            differences.append(f"--{name.replace('_', '-')} {', now '.join(map(str, values))}")
+    if differences:
+        raise CharmError(
+            f"{path} was solved with other settings ({'; '.join(differences)}); use the earlier ones to "
+            "resume it, choose another --out, or use --replace to start over"
         )
-        differences = []
-        for name in dict.fromkeys((*new, *old)):
-            if old.get(name) == new.get(name):
-                continue
-            if name == "weights":
-                now = name_of(model)
-                known = about.get("model", now)
-                same = f"other weights of the model {now}"
-                differences.append(same if known == now else f"model {known}, now {now}")
-            else:
-                values = ("the default" if one.get(name) is None else one[name] for one in (old, new))
-                differences.append(f"--{name.replace('_', '-')} {', now '.join(map(str, values))}")
-        if differences:
-            raise CharmError(
-                f"{self.path} was solved with other settings ({'; '.join(differences)}); use the earlier ones to "
-                "resume it, choose another --out, or use --replace to start anew"
-            )
 
 
 def _flat(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Settings by their names on the command line."""
+    """Return settings by their names on the command line."""
     flat: dict[str, Any] = {}
     for name, value in settings.items():
         inner = {f"{name}.{key}": one for key, one in value.items()} if isinstance(value, dict) else {}
@@ -244,31 +249,25 @@ def _flat(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _is_entry(entry: object) -> TypeGuard[list[dict[str, JsonGrid]]]:
-    """Whether this is a submission's entry for a task: both attempts at each test input."""
-    return isinstance(entry, list) and all(
-        isinstance(given, dict) and given.keys() >= set(ATTEMPTS) for given in entry
-    )
+    """Return whether this is a submission's entry for a task: both attempts at each test input."""
+    return isinstance(entry, list) and all(isinstance(given, dict) and given.keys() >= set(ATTEMPTS) for given in entry)
 
 
-def _answered(entry: object, state: TaskState | None) -> set[int]:
-    """The test inputs that an entry answers: those with other grids than an empty one, and those in the log."""
+def _answered(entry: object, course: TaskCourse | None) -> set[int]:
+    """Return the test inputs that an entry answers: those with other grids than an empty one, and those in the log."""
     if not _is_entry(entry):
         return set()
     filled = {n for n, given in enumerate(entry) if any(given[attempt] != NO_ANSWER for attempt in ATTEMPTS)}
-    return filled | ({n for n in state.answered if n < len(entry)} if state else set())
+    return filled | ({n for n in course.answered if n < len(entry)} if course else set())
 
 
 def _fits(entry: object, task: Task) -> TypeGuard[list[dict[str, JsonGrid]]]:
-    """Whether this entry of a submission answers every test input of the task, with grids."""
+    """Return whether this entry of a submission answers every test input of the task, with grids."""
     if not _is_entry(entry) or len(entry) != len(task.test):
         return False
-    try:
-        for given in entry:
-            for attempt in ATTEMPTS:
-                as_grid(given[attempt], attempt)
-    except CharmError:
-        return False
-    return True
+    with suppress(CharmError):
+        return all(as_grid(given[attempt], attempt).size for given in entry for attempt in ATTEMPTS)
+    return False
 
 
 def _read(path: Path) -> dict[str, Any]:

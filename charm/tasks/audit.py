@@ -6,11 +6,11 @@ symmetries times the permutations of all ten colours. A pair without an output e
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, combinations_with_replacement
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -23,21 +23,13 @@ from charm.tasks.sources import Source
 from charm.tasks.task import COLORS, Pair, Task
 from charm.tasks.view import DIHEDRALS, IDENTITY, View, turn
 
-# How two tasks relate, strongest first:
-#   identical   the same demonstrations and the same test pairs, in any order
-#   equivalent  one view maps the demonstrations of one onto those of the other, in any order
-#   overlapping some pair of one equals some pair of the other, each under its own view
-#   different   nothing in common but the id
-Relation = Literal["identical", "equivalent", "overlapping", "different"]
-
 # What the matrix counts for two sources. A task may be in several matches; pairs equal under a view count once.
 COUNTS = (
     *("same id, identical", "same id, changed"),
     *("other id, identical", "other id, equivalent", "other id, overlapping"),
     "shared pairs",
 )
-
-
+Generated = Mapping[str, Mapping[str, PairBlock]]  # pairs by folder, such as "rearc", and task id
 TRAINING = ("/training", "/training-new")  # ends of the names of sources that are for training
 
 
@@ -56,7 +48,10 @@ class Match:
 
     sources: tuple[str, str]
     ids: tuple[str, str]
-    kind: Relation
+    kind: str
+    """How they relate, the strongest of: identical (the same demonstrations and tests, in any order), equivalent (one
+    view maps the demonstrations of one onto those of the other), overlapping (some pair of one equals some pair of the
+    other, each under its own view), different (nothing in common but the id)."""
     view: View | None  # maps the demonstrations of the first onto the second's, if one view does
     pairs: tuple[PairMatch, ...]
 
@@ -108,20 +103,16 @@ class AuditReport:
         }
 
 
-def audit(
-    sources: Sequence[Source], generated: Mapping[str, Mapping[str, PairBlock]] | None = None
-) -> AuditReport:
+def audit(sources: Sequence[Source], generated: Generated | None = None) -> AuditReport:
     """Compare every task with every other one, also within a source.
 
-    Generated pairs, by folder and task id, are compared with every source that is not for training.
+    Generated pairs are compared with every source that is not for training.
     """
     names = [source.name for source in sources]
     if len(set(names)) < len(names):
         raise CharmError(f"the audit's sources must be different, got {', '.join(names)}")
     entries = [
-        _Entry(source.name, task, tuple(map(canonical, task.pairs)))
-        for source in sources
-        for task in source.tasks
+        _Entry(source.name, task, tuple(map(canonical, task.pairs))) for source in sources for task in source.tasks
     ]
     holders: dict[bytes, list[int]] = defaultdict(list)  # pair up to views -> the entries that hold it
     namesakes: dict[str, list[int]] = defaultdict(list)
@@ -142,9 +133,8 @@ def audit(
     generated = generated or {}
     compared = {folder: sum(map(len, blocks.values())) for folder, blocks in generated.items()}
     asked = [entry for entry in entries if not entry.source.endswith(TRAINING)]
-    return AuditReport(
-        tuple(source.summary() for source in sources), matrix, matches, compared, _leaked(generated, asked)
-    )
+    summaries = tuple(source.summary() for source in sources)
+    return AuditReport(summaries, matrix, matches, compared, _find_leaks(generated, asked))
 
 
 def canonical(pair: Pair) -> bytes:
@@ -180,7 +170,7 @@ def common_view(first: Sequence[Pair], second: Sequence[Pair]) -> View | None:
 
 
 def audit_tables(report: AuditReport) -> list[Table]:
-    """Tables of the report: the matrix, then every match except identical tasks with the same id."""
+    """Return the tables of the report: the matrix, then every match except identical tasks with the same id."""
     rows = []
     for (first, second), counts in report.matrix.items():
         name = f"{first}\n  within itself" if first == second else f"{first}\n· {second}"
@@ -219,9 +209,7 @@ class _Entry(NamedTuple):
     keys: tuple[bytes, ...]  # canonical forms of task.pairs, in their order
 
 
-def _leaked(
-    generated: Mapping[str, Mapping[str, PairBlock]], asked: Sequence[_Entry]
-) -> tuple[GeneratedMatch, ...]:
+def _find_leaks(generated: Generated, asked: Sequence[_Entry]) -> tuple[GeneratedMatch, ...]:
     """Find generated pairs that equal a pair of the asked tasks, quickly: few have such a pair's fingerprint."""
     holders: dict[bytes, list[tuple[_Entry, str]]] = defaultdict(list)
     shown: list[Pair] = []
@@ -251,9 +239,7 @@ def _fingerprints(block: PairBlock) -> npt.NDArray[np.uint64]:
     sides = np.sort(block.shapes.reshape(-1, 2, 2), axis=2).reshape(-1, 4)
     values = np.concatenate([colors, sides.astype(np.uint64)], axis=1)
     # A polynomial hash; it wraps around, and equal values keep equal hashes.
-    return (values * np.uint64(0x9E3779B97F4A7C15) ** np.arange(1, values.shape[1] + 1, dtype=np.uint64)).sum(
-        axis=1, dtype=np.uint64
-    )
+    return values @ np.uint64(0x9E3779B97F4A7C15) ** np.arange(1, values.shape[1] + 1, dtype=np.uint64)
 
 
 def _match(first: _Entry, second: _Entry) -> Match:
@@ -263,22 +249,19 @@ def _match(first: _Entry, second: _Entry) -> Match:
         for (b, other), other_key in zip(second.task.named_pairs().items(), second.keys, strict=True)
         if key == other_key
     )
-    view = None
+    view, kind = None, "overlapping" if pairs else "different"
     if first.task.content() == second.task.content():
-        kind: Relation = "identical"
-        view = IDENTITY
-    else:
-        demonstrations = [Counter(entry.keys[: len(entry.task.train)]) for entry in (first, second)]
-        if demonstrations[0] == demonstrations[1]:
-            view = common_view(first.task.train, second.task.train)
-        kind = "equivalent" if view is not None else "overlapping" if pairs else "different"
+        view, kind = IDENTITY, "identical"
+    elif sorted(first.keys[: len(first.task.train)]) == sorted(second.keys[: len(second.task.train)]):
+        view = common_view(first.task.train, second.task.train)
+        kind = kind if view is None else "equivalent"
     return Match((first.source, second.source), (first.task.id, second.task.id), kind, view, pairs)
 
 
 def _assignments(
     first: list[Pair], second: list[Pair], links: frozenset[tuple[int, int]]
 ) -> Iterator[frozenset[tuple[int, int]]]:
-    """Every one-to-one map of colours, as (from, to), that makes the first pairs the second in some order."""
+    """Yield every one-to-one map of colours, as (from, to), that makes the first pairs the second in some order."""
     if not first:
         yield links
         return

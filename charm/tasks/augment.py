@@ -31,7 +31,7 @@ del _words
 
 
 def color_pool(size: int, seed: int) -> Colors:
-    """A fixed pool of distinct colour permutations, the identity first (the paper's Table cppool has 1,000)."""
+    """Draw a fixed pool of distinct colour permutations, the identity first (the paper's Table cppool has 1,000)."""
     rng = np.random.Generator(np.random.Philox(key_of("color pool", seed)))
     pool = np.arange(COLORS, dtype=np.uint8)[None]
     while len(pool) < size:
@@ -41,10 +41,8 @@ def color_pool(size: int, seed: int) -> Colors:
     return pool
 
 
-def draw_views(
-    task: Task, count: int, seed: int, pool: Colors | None = None, fixed: Sequence[int] = ()
-) -> Codes:
-    """Codes of at most `count` views of the task, distinct in content, beginning with the identity.
+def draw_views(task: Task, count: int, seed: int, pool: Colors | None = None, fixed: Sequence[int] = ()) -> Codes:
+    """Draw at most `count` views of the task, distinct in content, beginning with the identity; return their codes.
 
     Depends only on (seed, task id, visible content), not on other tasks or their order. A blind task has no test
     outputs, so they cannot influence which views are distinct. With a pool, colour permutations come only from it.
@@ -58,9 +56,7 @@ def draw_views(
         if len(codes) >= count:
             break
         dihedral = rng.integers(0, DIHEDRALS, _BLOCK, np.uint8)
-        colors = (
-            _random_colors(rng, _BLOCK, fixed) if pool is None else pool[rng.integers(0, len(pool), _BLOCK)]
-        )
+        colors = _random_colors(rng, _BLOCK, fixed) if pool is None else pool[rng.integers(0, len(pool), _BLOCK)]
         codes = np.concatenate([codes, encode(dihedral, colors)])
         hashes = np.concatenate([hashes, hasher(dihedral, colors)])
         _, first = np.unique(hashes, return_index=True)
@@ -70,7 +66,7 @@ def draw_views(
 
 
 def pseudo_tasks(task: Task, count: int, seed: int, fixed: Sequence[int] = ()) -> Codes:
-    """Codes of VARC's 51 views, or of the first `count`: the original, and five symmetries with ten colourings each.
+    """Return the codes of VARC's 51 views, or of the first `count`: the original, five symmetries x ten colourings.
 
     The symmetries are the three turns and two flips. A colouring is the task's own or one of nine recolourings drawn
     for (seed, task id). Colourings come round by round, so that a few views already have all symmetries.
@@ -126,7 +122,7 @@ class _ContentHash:
 
 @lru_cache(maxsize=256)
 def _turned_words(height: int, width: int) -> Words:
-    """[G, cell]: for each symmetry, the word of the position that each cell of a grid is turned to."""
+    """Return [G, cell]: for each symmetry, the word of the position that each cell of a grid is turned to."""
     words_GN = np.empty((DIHEDRALS, height * width), np.uint64)
     for symmetry in range(DIHEDRALS):
         turned = turn(words_GN[symmetry].reshape(height, width), symmetry)  # shares its memory

@@ -49,7 +49,7 @@ class PairBank:
 
     @staticmethod
     def of_cells(cells: npt.NDArray[np.uint8], shapes: npt.NDArray[np.integer]) -> PairBank:
-        """From one flat array of cells (input, output, input, output, ...) and shapes [pairs, 4]."""
+        """Build a bank of one flat array of cells (input, output, input, output, ...) and shapes [pairs, 4]."""
         shapes = shapes.astype(np.int64)
         sizes = np.stack([shapes[:, 0] * shapes[:, 1], shapes[:, 2] * shapes[:, 3]], axis=1)
         ends = np.cumsum(sizes).reshape(-1, 2)
@@ -69,7 +69,7 @@ class PairBank:
         return len(self.shape)
 
     def sha256(self) -> str:
-        """A hash of all pairs in their order."""
+        """Hash all pairs in their order."""
         digest = hashlib.sha256()
         for part in (self.cells, self.shape):
             digest.update(part.cpu().numpy().tobytes())
@@ -98,7 +98,7 @@ def view_tokens(
     outputs: bool = True,
     scale_N: Tensor | None = None,
 ) -> tuple[Tensor, Tensor | None]:
-    """Token canvases uint8 [N, S*S] of the inputs and, if requested, the outputs of pairs under views.
+    """Return token canvases uint8 [N, S*S] of the inputs and, if requested, the outputs of pairs under views.
 
     Equal to `place(view.apply(grid), side, top, left, scale)` cell by cell, as a test checks. Without `scale_N` nothing
     is enlarged.
@@ -118,8 +118,8 @@ def view_tokens(
 
         r_NS, c_NS = steps - top_N[:, None], steps - left_N[:, None]
         scale_N1 = 1 if scale_N is None else scale_N[:, None]
-        row_in, row_past = _along(r_NS, turned_height * scale_N1)
-        column_in, column_past = _along(c_NS, turned_width * scale_N1)
+        row_in, row_past = _inside_and_past(r_NS, turned_height * scale_N1)
+        column_in, column_past = _inside_and_past(c_NS, turned_width * scale_N1)
         if scale_N is not None:
             r_NS = torch.div(r_NS, scale_N1, rounding_mode="floor")
             c_NS = torch.div(c_NS, scale_N1, rounding_mode="floor")
@@ -145,8 +145,8 @@ def view_tokens(
     return canvas(0), canvas(1) if outputs else None
 
 
-def _along(offset_NS: Tensor, length_N1: Tensor) -> tuple[Tensor, Tensor]:
-    """Along one axis, as bytes: inside the grid, and just past its end. An absent grid has no end either."""
+def _inside_and_past(offset_NS: Tensor, length_N1: Tensor) -> tuple[Tensor, Tensor]:
+    """Return where one axis is inside the grid and just past its end, as bytes. An absent grid has no end either."""
     inside = (offset_NS >= 0) & (offset_NS < length_N1)
     past = (offset_NS == length_N1) & (length_N1 > 0)
     return inside.to(torch.uint8), past.to(torch.uint8)

@@ -31,12 +31,12 @@ Tokens = npt.NDArray[np.uint8]  # [height, width], 0..11
 
 
 def is_large(side: int) -> bool:
-    """Whether a canvas of this side follows the rules of large ones."""
+    """Return whether a canvas of this side follows the rules of large ones."""
     return side > FULL_SIDE
 
 
 def most_scale(longest: int, side: int) -> int:
-    """The largest factor by which a grid of this longest side can be enlarged; its boundary must fit too."""
+    """Return the largest factor by which a grid of this longest side can be enlarged; its boundary must fit too."""
     room = side - 2 * MARGIN if is_large(side) else side - 1
     return max(1, room // longest)
 
@@ -44,7 +44,7 @@ def most_scale(longest: int, side: int) -> int:
 def place(
     grid: Grid, side: int = FULL_SIDE, top: int = 0, left: int = 0, scale: int = 1, is_output: bool = True
 ) -> Tokens:
-    """The enlarged grid on a canvas with its upper left corner at (top, left)."""
+    """Place the enlarged grid on a canvas with its upper left corner at (top, left)."""
     grid = grid.repeat(scale, axis=0).repeat(scale, axis=1)
     height, width = grid.shape
     if not (top >= 0 and top + height <= side and left >= 0 and left + width <= side):
@@ -61,7 +61,7 @@ def place(
 
 
 def crop(tokens: Tokens) -> Grid:
-    """The largest rectangle of colours that starts at the origin, the flattest among equals; may be 0x0."""
+    """Crop the largest rectangle of colours that starts at the origin, the flattest among equals; may be 0x0."""
     colored = tokens >= FIRST_COLOR
     run = np.cumprod(colored, axis=1).sum(axis=1)  # colours from the left edge on, in each row
     width = np.minimum.accumulate(run)
@@ -73,7 +73,7 @@ def crop(tokens: Tokens) -> Grid:
 
 
 def fitting_side(longest: int, sides: Sequence[int] = FIT_SIDES) -> int:
-    """The smallest canvas that fits a grid of this longest side and its boundary."""
+    """Return the smallest canvas that fits a grid of this longest side and its boundary."""
     for side in sorted(sides):
         if longest < side or longest == side == FULL_SIDE:
             return side

@@ -22,10 +22,10 @@ from charm.tasks.batch import PairBank
 from charm.tasks.canvas import FIT_SIDES, FULL_SIDE, LARGE_SIDE, fitting_side
 from charm.tasks.instances import Instances, RowNumbers
 from charm.tasks.keys import Keys
-from charm.tasks.pairs_file import PairBlock, load_pairs, made_by, read_manifest, shortage
+from charm.tasks.pairs_file import PairBlock, command_for, load_pairs, read_manifest, shortage
 from charm.tasks.sampling import IndexBlock, Mixture, Stream
 from charm.tasks.sources import CONCEPT_ARC, Source, load_source
-from charm.tasks.task import Grid, Pair, Question, Task, check_unique, grid_hash, questions_of
+from charm.tasks.task import Grid, Pair, Question, Task, check_unique, grid_bytes, grid_hash, questions_of
 
 
 @dataclass(frozen=True)
@@ -121,7 +121,7 @@ class Dataset:
         return [block for mixture in self.mixtures.values() for block in mixture.blocks]
 
     def question_rows(self, question: Question, views: int | None = None) -> RowNumbers:
-        """The memory rows for a question: the first views of its puzzle."""
+        """Return the memory rows for a question: the first views of its puzzle."""
         return self.instances.rows(question.task_id)[: self.config.views][:views]
 
 
@@ -130,10 +130,8 @@ ROLES: tuple[Role, ...] = ("train", "evaluate", "auxiliary")
 
 
 def task_data(config: DataConfig, views: int) -> DataConfig:
-    """For tasks in memory, to be learned from their demonstrations: views are drawn as the base's were."""
-    return replace(
-        config, train=(), evaluate=(), auxiliary=(), synthetic=(), tasks=(), views=views, evaluate_repeats=1
-    )
+    """Configure the data of tasks in memory, to be learned from their demonstrations, with views drawn as here."""
+    return replace(config, train=(), evaluate=(), auxiliary=(), synthetic=(), tasks=(), views=views, evaluate_repeats=1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -175,12 +173,12 @@ def assemble(tasks: TaskSet, config: DataConfig, instances: Instances | None = N
             blocks[side].append(IndexBlock(numbers, rows, repeats))
     banks = [PairBank.of(pairs)]
     first = len(pairs)
-    forbidden = {_cells(pair.input) for task in asked for pair in task.test}
+    forbidden = {grid_bytes(pair.input) for task in asked for pair in task.test}
     for task_id, made in tasks.synthetic:
         banks.append(PairBank.of_cells(made.cells, made.shapes))
         rows = _synthetic_rows(config, instances, task_id, made)
         # A generator may happen to draw a question of this dataset, whose answer must not be trained on.
-        allowed = np.array([_cells(made.pair(k)[0]) not in forbidden for k in range(len(made))], bool)
+        allowed = np.array([grid_bytes(made.pair(k)[0]) not in forbidden for k in range(len(made))], bool)
         sides = _sides(made.shapes.max(axis=1), config.sides)
         for side in np.unique(sides).tolist():
             numbers = np.flatnonzero((sides == side) & allowed).astype(np.int32) + np.int32(first)
@@ -188,6 +186,7 @@ def assemble(tasks: TaskSet, config: DataConfig, instances: Instances | None = N
         first += len(made)
 
     questions = questions_of(asked)
+    bounds = tuple(_bound(task) for task in asked for _ in task.test)
     dataset = Dataset(
         config,
         instances,
@@ -195,8 +194,8 @@ def assemble(tasks: TaskSet, config: DataConfig, instances: Instances | None = N
         {side: Mixture(some) for side, some in blocks.items() if some},
         questions,
         PairBank.of(pair for task in asked for pair in task.test),
-        tuple(fitting_side(_bound(task), config.sides) for task in asked for _ in task.test),
-        tuple(_bound(task) for task in asked for _ in task.test),
+        tuple(fitting_side(bound, config.sides) for bound in bounds),
+        bounds,
     )
     dataset.manifest = {
         "config": {**asdict(config), "data": None},
@@ -211,34 +210,27 @@ def assemble(tasks: TaskSet, config: DataConfig, instances: Instances | None = N
     return dataset
 
 
-def check_present(config: DataConfig) -> None:
-    """Refuse if several sets have yet to be made, naming all of them: each may take a while."""
+def _check_made(config: DataConfig) -> list[str]:
+    """Refuse missing data, and incomplete synthetic sets unless they are allowed; then return what they lack."""
     fetched = {CONCEPT_ARC} & {*config.train, *config.evaluate, *config.auxiliary}
     folders = [data_dir(config.data) / name for name in (*config.synthetic, *fetched)]
     absent = [folder for folder in folders if not folder.exists()]
-    if len(absent) > 1:
+    if len(absent) > 1:  # all at once: each may take a while to make
         names = ", ".join(folder.name for folder in absent)
-        commands = ", ".join(f"`{made_by(folder)}`" for folder in absent)
+        commands = ", ".join(f"`{command_for(folder)}`" for folder in absent)
         raise CharmError(f"{names} are not in {data_dir(config.data)}; run {commands}")
-
-
-def check_synthetic(config: DataConfig) -> list[str]:
-    """Refuse missing synthetic sets, and incomplete ones unless allowed; then return what they lack."""
     lacking = []
-    for provider in config.synthetic:
-        folder = data_dir(config.data) / provider
+    for folder in folders[: len(config.synthetic)]:
         if found := shortage(folder):
             what, remedy = found
             if not config.partial:
-                raise CharmError(
-                    f"{folder}: {what}; {remedy}, or pass --data.partial to train on what is there"
-                )
-            lacking.append(f"{provider}: {what}")
+                raise CharmError(f"{folder}: {what}; {remedy}, or pass --data.partial to train on what is there")
+            lacking.append(f"{folder.name}: {what}")
     return lacking
 
 
 def load_tasks(config: DataConfig) -> TaskSet:
-    """The tasks of the named sources; those to be evaluated come without test outputs."""
+    """Load the tasks of the named sources; those to be evaluated come without test outputs."""
     chosen: dict[Role, list[Task]] = {role: [] for role in ROLES}
     for role, source in _sources(config):
         some = (task for task in source.tasks if _is_chosen(config, task))
@@ -250,16 +242,14 @@ def load_tasks(config: DataConfig) -> TaskSet:
 
 
 def load_task_set(config: DataConfig) -> TaskSet:
-    """`load_tasks` with the generated pairs, and a record of the sources."""
-    check_present(config)
-    lacking = check_synthetic(config)
+    """Load the tasks and their generated pairs, with a record of the sources."""
+    lacking = _check_made(config)
     tasks = load_tasks(config)
     if not (tasks.train or tasks.evaluate or tasks.auxiliary):
         raise CharmError("data.train, data.evaluate and data.auxiliary are all empty; name a source")
     recorded = ("name", "version", "sha256", "tasks")
     sources = [
-        {"role": role, **{name: source.summary()[name] for name in recorded}}
-        for role, source in _sources(config)
+        {"role": role, **{name: source.summary()[name] for name in recorded}} for role, source in _sources(config)
     ]
     synthetic: list[tuple[str, PairBlock]] = []
     both = tuple(name for name in config.evaluate if name in config.train)
@@ -274,17 +264,17 @@ def load_task_set(config: DataConfig) -> TaskSet:
 
 
 def answers_of(tasks: Iterable[Task]) -> dict[Question, Grid | None]:
-    """The test outputs of tasks, None where they are not known. For scoring only."""
+    """Return the test outputs of tasks, None where they are not known. For scoring only."""
     return {Question(task.id, n): answer for task in tasks for n, answer in enumerate(task.answers())}
 
 
 def answer_key(config: DataConfig) -> dict[Question, Grid | None]:
-    """The held-out outputs of a dataset, None where the source has none. For scoring only."""
+    """Return the held-out outputs of a dataset, None where the source has none. For scoring only."""
     return answers_of(evaluated_tasks(config))
 
 
 def asked_inputs(config: DataConfig) -> dict[Question, str]:
-    """The questions of a dataset, each with the hash of its test input: `Dataset.asked` without loading the rest."""
+    """Return the questions of a dataset, each with the hash of its test input, without loading the rest."""
     tasks = evaluated_tasks(config)
     return {Question(task.id, n): grid_hash(pair.input) for task in tasks for n, pair in enumerate(task.test)}
 
@@ -299,18 +289,14 @@ def _is_chosen(config: DataConfig, task: Task) -> bool:
 
 
 def _views(config: DataConfig, role: Role, task: Task, pool: Colors | None) -> Codes:
-    fixed = _fixed_colors(config, task)
+    fixed: list[int] = []
+    if config.fixed_colors == "output-only":
+        inputs = {color for pair in task.pairs for color in pair.input.tobytes()}
+        every = {color for pair in task.pairs for grid in pair.grids() for color in grid.tobytes()}
+        fixed = sorted(every - inputs - {0})
     if config.augment == "random":
         return draw_views(task, config.views, config.seed, pool, fixed)
     return pseudo_tasks(task, config.views if role == "evaluate" else 1, config.seed, fixed)
-
-
-def _fixed_colors(config: DataConfig, task: Task) -> tuple[int, ...]:
-    if config.fixed_colors == "black":
-        return ()
-    inputs = {int(color) for pair in task.pairs for color in np.unique(pair.input)}
-    outputs = {int(c) for pair in task.pairs if pair.output is not None for c in np.unique(pair.output)}
-    return tuple(sorted(outputs - inputs - {0}))
 
 
 def _sources(config: DataConfig) -> Iterator[tuple[Role, Source]]:
@@ -320,19 +306,13 @@ def _sources(config: DataConfig) -> Iterator[tuple[Role, Source]]:
                 yield role, load_source(name, config.data)
 
 
-def _cells(grid: Grid) -> bytes:
-    return bytes(grid.shape) + grid.tobytes()
-
-
 def _bound(task: Task) -> int:
-    """The longest side of all grids of the task that a solver may see."""
+    """Return the longest side of all grids of the task that a solver may see."""
     return max(max(grid.shape) for pair in task.blind().pairs for grid in pair.grids())
 
 
-def _by_side(
-    pairs: Sequence[Pair], bound: int | None, sides: Sequence[int]
-) -> Iterator[tuple[int, list[Pair]]]:
-    """Pairs grouped by the canvas they need: each its own, or all of them the puzzle's."""
+def _by_side(pairs: Sequence[Pair], bound: int | None, sides: Sequence[int]) -> Iterator[tuple[int, list[Pair]]]:
+    """Group pairs by the canvas they need: each its own, or all of them the puzzle's."""
     needed = [bound or max(max(grid.shape) for grid in pair.grids()) for pair in pairs]
     chosen = _sides(np.array(needed, np.int64), sides)
     for side in np.unique(chosen).tolist():

@@ -51,7 +51,7 @@ class Instances:
     __hash__ = None  # type: ignore[assignment]  # it grows
 
     def add(self, puzzle: str, codes: npt.NDArray[np.uint32]) -> RowNumbers:
-        """The rows of these views of the puzzle, in order; new views get new rows at the end."""
+        """Return the rows of these views of the puzzle, in order; new views get new rows at the end."""
         codes = np.asarray(codes, np.uint32)
         if len(codes) and int(codes.max()) >= VIEWS:
             raise CharmError(f"puzzle {puzzle}: {int(codes.max())} is not a valid view code")
@@ -76,11 +76,11 @@ class Instances:
         return rows[order[np.searchsorted(known, codes, sorter=order)]]
 
     def rows(self, puzzle: str) -> RowNumbers:
-        """All rows of a puzzle, the first views drawn first."""
+        """Return all rows of a puzzle, the first views drawn first."""
         return self._rows[self.number(puzzle)]
 
     def codes(self, puzzle: str) -> npt.NDArray[np.uint32]:
-        """The views of a puzzle, in the order of `rows`."""
+        """Return the views of a puzzle, in the order of `rows`."""
         return self._codes[self.number(puzzle)]
 
     def row(self, puzzle: str, view: View) -> int:
@@ -89,35 +89,28 @@ class Instances:
             raise CharmError(f"puzzle {puzzle} has no row for the view ({view})")
         return int(self.rows(puzzle)[place[0]])
 
-    def key(self, row: int) -> tuple[str, View]:
-        """The inverse of `row`."""
-        if not 0 < row < len(self):
-            raise CharmError(f"row must be in 1..{len(self) - 1}, got {row}")
-        puzzle, code = self.table()
-        return self.puzzles[puzzle[row]], View.from_code(int(code[row]))
-
     def __contains__(self, puzzle: object) -> bool:
         return puzzle in self._number
 
     def number(self, puzzle: str) -> int:
-        """The puzzle's place in `puzzles`, which is its row in a puzzle factor."""
+        """Return the puzzle's place in `puzzles`, which is its row in a puzzle factor."""
         if puzzle not in self._number:
             raise CharmError(f"puzzle {puzzle} is not in the index of instances")
         return self._number[puzzle]
 
     def table(self) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.uint32]]:
-        """Puzzle number and view code of every row; the blank row has puzzle -1 and code 0."""
+        """Return puzzle number and view code of every row; the blank row has puzzle -1 and code 0."""
         numbers = np.array([-1, *(number for number, _ in self._chunks)], np.int32)
         lengths = [1, *(len(codes) for _, codes in self._chunks)]
         codes = np.concatenate([np.zeros(1, np.uint32), *(codes for _, codes in self._chunks)])
         return np.repeat(numbers, lengths), codes
 
     def copy(self) -> Instances:
-        """A copy that can grow independently."""
+        """Return a copy that can grow independently."""
         return Instances.from_chunks(self.puzzles, self._chunks)
 
     def save(self, path: Path) -> None:
-        """One compressed .npz without pickled objects, written whole or not at all."""
+        """Write one compressed .npz without pickled objects, whole or not at all."""
         numbers = np.array([number for number, _ in self._chunks], np.int32)
         lengths = np.array([len(codes) for _, codes in self._chunks], np.int32)
         codes = np.concatenate([np.zeros(0, np.uint32), *(codes for _, codes in self._chunks)])
@@ -132,18 +125,20 @@ class Instances:
             arrays = read_arrays(path, kinds, MOST_BYTES)
             puzzles = json.loads(arrays["puzzles"].tobytes())
         numbers, lengths, codes = arrays["number"], arrays["length"], arrays["code"]
+        problem = ""
         if not isinstance(puzzles, list) or not all(isinstance(name, str) for name in puzzles):
-            raise CharmError(f"{path}: the index of instances is damaged (puzzles without names)")
-        if len(lengths) != len(numbers) or (lengths < 0).any() or int(lengths.sum()) != len(codes):
-            raise CharmError(f"{path}: the index of instances is damaged (lengths do not add up)")
-        if ((numbers < 0) | (numbers >= len(puzzles))).any():
-            raise CharmError(f"{path}: the index of instances is damaged (rows without a puzzle)")
-        ends = np.cumsum(lengths)
-        chunks = [codes[end - length : end] for end, length in zip(ends, lengths, strict=True)]
-        instances = Instances.from_chunks(puzzles, zip(numbers.tolist(), chunks, strict=True))
-        if len(instances) != len(codes) + 1 or len(instances.puzzles) != len(puzzles):
-            raise CharmError(f"{path}: the index of instances is damaged (a puzzle or view is listed twice)")
-        return instances
+            problem = "puzzles without names"
+        elif len(lengths) != len(numbers) or (lengths < 0).any() or int(lengths.sum()) != len(codes):
+            problem = "lengths do not add up"
+        elif ((numbers < 0) | (numbers >= len(puzzles))).any():
+            problem = "rows without a puzzle"
+        else:
+            chunks = np.split(codes, np.cumsum(lengths)[:-1]) if len(lengths) else []
+            instances = Instances.from_chunks(puzzles, zip(numbers.tolist(), chunks, strict=True))
+            if len(instances) == len(codes) + 1 and len(instances.puzzles) == len(puzzles):
+                return instances
+            problem = "a puzzle or view is listed twice"
+        raise CharmError(f"{path}: the index of instances is damaged ({problem})")
 
     @staticmethod
     def from_chunks(puzzles: list[str], chunks: Iterable[tuple[int, npt.NDArray[np.uint32]]]) -> Instances:

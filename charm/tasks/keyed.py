@@ -20,13 +20,13 @@ _ROUNDS = 6
 
 
 def key_of(*parts: int | str) -> int:
-    """A 64-bit key from names and numbers; equal on every machine, unlike Python's own hash()."""
+    """Return a 64-bit key of names and numbers; equal on every machine, unlike Python's own hash()."""
     text = "\x1f".join(f"{type(part).__name__}:{part}" for part in parts)
     return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "little")
 
 
 def mix(words: Words) -> Words:
-    """The finaliser of SplitMix64: a bijection of 64-bit words in which every input bit reaches every output bit."""
+    """Mix words as SplitMix64 finishes: a bijection in which every input bit reaches every output bit."""
     with np.errstate(over="ignore"):
         words = words ^ (words >> np.uint64(30))
         words = words * np.uint64(0xBF58476D1CE4E5B9)
@@ -36,25 +36,23 @@ def mix(words: Words) -> Words:
 
 
 def bits(key: int, counters: npt.NDArray[np.integer]) -> Words:
-    """64 random bits for each counter under `key`."""
+    """Return 64 random bits for each counter under `key`."""
     with np.errstate(over="ignore"):
         return mix(mix(counters.astype(np.uint64) * _GOLDEN + np.uint64(key)) ^ np.uint64(key))
 
 
 def uniform(key: int, counters: npt.NDArray[np.integer]) -> npt.NDArray[np.float64]:
-    """A number in [0, 1) for each counter: the top 53 bits, so that every value is exact."""
+    """Return a number in [0, 1) for each counter: the top 53 bits, so that every value is exact."""
     return (bits(key, counters) >> np.uint64(11)).astype(np.float64) * 2.0**-53
 
 
-def below(
-    key: int, counters: npt.NDArray[np.integer], limits: npt.NDArray[np.integer]
-) -> npt.NDArray[np.int64]:
-    """An integer in 0..limit-1 for each counter (bias under limit / 2^64)."""
+def below(key: int, counters: npt.NDArray[np.integer], limits: npt.NDArray[np.integer]) -> npt.NDArray[np.int64]:
+    """Return an integer in 0..limit-1 for each counter (bias under limit / 2^64)."""
     return (bits(key, counters) % limits.astype(np.uint64)).astype(np.int64)
 
 
 def permute(key: int, positions: npt.NDArray[np.integer], size: int) -> npt.NDArray[np.int64]:
-    """Where a keyed pseudo-random permutation of 0..size-1 sends each position, without storing it.
+    """Permute positions by a keyed pseudo-random permutation of 0..size-1, without storing it.
 
     A Feistel network over the rectangle a x b, the smallest near-square one with a*b >= size: each round adds a hash
     of one coordinate to the other, which can be undone, so the whole is a bijection of the rectangle. The few images

@@ -39,7 +39,7 @@ class Keys:
 
     @staticmethod
     def of(instances: Instances) -> Keys:
-        """Decoded once: a stream of tasks asks for the keys of all rows at every stage."""
+        """Decode the keys of all rows, once: a stream of tasks asks for them at every stage."""
         if "keys" not in instances.memo:
             puzzle, code = instances.table()
             columns = (puzzle, *decode(code))
@@ -74,17 +74,17 @@ class KeySchema(ABC):
 
     @abstractmethod
     def columns(self, config: Any) -> dict[str, npt.NDArray[np.integer]]:
-        """The fields of the key, one value (or one row of values) per memory row.
+        """Return the fields of the key, one value (or one row of values) per memory row.
 
         A field "row" replaces the number of the memory row, for rows that share an entry of a table.
         """
 
     @abstractmethod
     def build(self, config: Any, width: int) -> CoSE | TableMemory:
-        """The memory module, which reads the fields of `columns` and "row"."""
+        """Build the memory module, which reads the fields of `columns` and "row"."""
 
-    def grown(self, memory: CoSE | TableMemory, instances: Instances) -> KeySchema:
-        """Extend the memory by the puzzles and rows that `instances` adds; returns the schema for them."""
+    def extend(self, memory: CoSE | TableMemory, instances: Instances) -> KeySchema:
+        """Extend the memory by the puzzles and rows that `instances` adds; return the schema for them."""
         raise CharmError(f"a memory with key {self.names[0]!r} cannot take new puzzles")
 
     def save(self, folder: Path) -> None:
@@ -99,7 +99,7 @@ _SCHEMAS: dict[str, type[KeySchema]] = {}
 
 
 def schema_named(name: str) -> type[KeySchema]:
-    """The schema of a memory's `key`; the module that defines it must be imported first."""
+    """Return the schema of a memory's `key`; the module that defines it must be imported first."""
     if name not in _SCHEMAS:
         raise CharmError(f"memory key must be one of {', '.join(_SCHEMAS)}; got {name!r}")
     return _SCHEMAS[name]
@@ -108,6 +108,8 @@ def schema_named(name: str) -> type[KeySchema]:
 @dataclass(frozen=True)
 class MemoryConfig(CoSEConfig):
     """The design of ARC's task memory. Every row of the paper's memory tables is one setting of these fields."""
+
+    retired: ClassVar[dict[str, Any]] = {"sparse_puzzles": False}  # for a row optimizer that no run used
 
     key: Literal["puzzle"] = "puzzle"
     """ARC's key: puzzle, symmetry, recolouring."""
@@ -121,8 +123,6 @@ class MemoryConfig(CoSEConfig):
     """Stored width of a puzzle's vector, projected to the model's width; 0 stores the full width."""
     color_pool: int = 0
     """For separate tables: rows of the recolouring table; 0 means one for each of the 9! permutations."""
-    sparse_puzzles: bool = False
-    """Give the puzzle table sparse gradients, for a row optimizer."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -130,24 +130,19 @@ class MemoryConfig(CoSEConfig):
             if not 0 <= getattr(self, name) <= most:
                 raise CharmError(f"memory {name} must be from 0 to {most}, got {getattr(self, name)}")
 
-    @property
-    def sparse_base(self) -> bool:
-        return self.sparse_puzzles
-
 
 def build_memory(config: MemoryConfig, width: int, puzzles: int, rows: int) -> CoSE | TableMemory:
-    """The memory module over the fields puzzle, dihedral, corners, colors, recoloring and row of a key."""
+    """Build the memory module over the fields puzzle, dihedral, corners, colors, recoloring and row of a key."""
     rank = None if config.rank == width else config.rank
     if config.design == "table":
         return TableMemory(RowTable(rows, width, rank))
-    puzzle = Lookup("puzzle", puzzles, width, config.task_width or None, config.sparse_puzzles)
+    puzzle = Lookup("puzzle", puzzles, width, config.task_width or None)
     if config.design == "separate":
         recolorings = Lookup("recoloring", config.color_pool or PERMUTATIONS, width, sparse=True)
         return CoSE(puzzle, [Lookup("dihedral", DIHEDRALS, width), recolorings], Add())
-    symmetry: Factor = Lookup("dihedral", DIHEDRALS, width)
-    if config.dihedral == "slots":
-        symmetry = SlotPermutation("corners", 4, width)
-    modifiers = [symmetry]
+    by_corners = config.dihedral == "slots"
+    symmetry = SlotPermutation("corners", 4, width) if by_corners else Lookup("dihedral", DIHEDRALS, width)
+    modifiers: list[Factor] = [symmetry]
     if config.colors == "named":
         modifiers.append(SlotPermutation("colors", 9, width))
     residual: RowTable | KeyedTable | None = None
@@ -169,7 +164,7 @@ class ArcKey(KeySchema, names=("puzzle",)):
 
     def columns(self, config: MemoryConfig) -> dict[str, npt.NDArray[np.integer]]:
         keys = Keys.of(self.instances)
-        puzzle, dihedral, colors = (part.numpy() for part in (keys.puzzle, keys.dihedral, keys.colors))
+        dihedral = keys.dihedral.numpy()
         recoloring = (self.instances.table()[1] % PERMUTATIONS).astype(np.int64)
         if config.color_pool:
             # Pool entries are numbered in order of appearance, so that appended rows do not renumber any.
@@ -180,18 +175,18 @@ class ArcKey(KeySchema, names=("puzzle",)):
                 )
             recoloring = np.argsort(np.argsort(first))[inverse]
         return {
-            "puzzle": np.maximum(puzzle, 0),
+            "puzzle": np.maximum(keys.puzzle.numpy(), 0),
             "dihedral": dihedral,
             "corners": CORNERS[dihedral],
-            "colors": colors[:, 1:] - 1,
+            "colors": keys.colors.numpy()[:, 1:] - 1,
             "recoloring": recoloring.astype(np.int32),
         }
 
     def build(self, config: MemoryConfig, width: int) -> CoSE | TableMemory:
         return build_memory(config, width, len(self.instances.puzzles), len(self.instances))
 
-    def grown(self, memory: CoSE | TableMemory, instances: Instances) -> ArcKey:
-        """New puzzles and rows start at zero; existing ones stay the same to the bit."""
+    def extend(self, memory: CoSE | TableMemory, instances: Instances) -> ArcKey:
+        """Extend the memory: new puzzles and rows start at zero; existing ones stay the same to the bit."""
         old, new = self.instances, instances
         tables = zip(old.table(), new.table(), strict=True)
         same_rows = all(np.array_equal(a, b[: len(a)]) for a, b in tables)

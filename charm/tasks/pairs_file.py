@@ -7,11 +7,8 @@ then have the content hash listed there; a file that the manifest does not list 
 from __future__ import annotations
 
 import hashlib
-import io
 import json
-import re
 import shlex
-import zipfile
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property, partial
@@ -20,10 +17,10 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from charm.arrays import ZIP_ERRORS, read_arrays
+from charm.arrays import read_arrays
 from charm.config import from_json
 from charm.errors import CharmError, charm_errors
-from charm.files import read_json, whole_folder, write_atomically
+from charm.files import read_json, write_atomically
 from charm.paths import data_dir
 from charm.tasks.task import Grid, Pair
 
@@ -54,7 +51,7 @@ class PairBlock:
         return len(self.shapes)
 
     def pair(self, k: int) -> tuple[Grid, Grid]:
-        """Input and output of pair k, as read-only windows into `cells`."""
+        """Return input and output of pair k, as read-only windows into `cells`."""
         if not 0 <= k < len(self):
             raise IndexError(f"pair must be in 0..{len(self) - 1}, got {k}")
         start, middle, end = self._bounds[2 * k : 2 * k + 3]
@@ -65,7 +62,7 @@ class PairBlock:
         return [Pair(*self.pair(k)) for k in range(len(self))]
 
     def content(self) -> str:
-        """A SHA-256 of the block's content, independent of the compression."""
+        """Hash the block's content with SHA-256, independent of the compression."""
         digest = hashlib.sha256(len(self).to_bytes(8, "little"))
         for array, dtype in ((self.shapes, "u1"), (self.index, "<u4"), (self.cells, "u1")):
             digest.update(array.astype(dtype).tobytes())
@@ -79,7 +76,7 @@ class PairBlock:
 
 
 def pack_pairs(pairs: Sequence[Pair], index: Sequence[int]) -> PairBlock:
-    """A block from checked pairs that have outputs, and the attempt that made each."""
+    """Pack checked pairs that have outputs, and the number of the attempt that made each."""
     grids = [grid for pair in pairs for grid in pair.grids()]
     cells = np.concatenate([np.zeros(0, np.uint8), *(grid.ravel() for grid in grids)])
     cells.setflags(write=False)
@@ -115,9 +112,7 @@ class Manifest:
     """The content of a folder, and how it was made."""
 
     plan: Plan
-    unfinished: list[str] = field(
-        default_factory=list
-    )  # requested, not made yet, or with fewer pairs than the plan
+    unfinished: list[str] = field(default_factory=list)  # requested, not made yet, or with fewer pairs than the plan
     tasks: dict[str, TaskRecord] = field(default_factory=dict)
 
     def __str__(self) -> str:
@@ -127,13 +122,13 @@ class Manifest:
 def read_manifest(folder: Path) -> Manifest:
     path = folder / MANIFEST
     if not path.is_file():
-        raise CharmError(f"{folder}: no synthetic pairs; run `{made_by(folder)}` to build them")
+        raise CharmError(f"{folder}: no synthetic pairs; run `{command_for(folder)}` to build them")
     with charm_errors(f"{path}: not a manifest of synthetic pairs", CharmError):
         return from_json(Manifest, read_json(path), "manifest")
 
 
 def shortage(folder: Path) -> tuple[str, str] | None:
-    """What is missing in the folder and what to do about it, or None. A missing folder is an error.
+    """Return what is missing in the folder and what to do about it, or None. A missing folder is an error.
 
     A task with fewer pairs because no more exist is complete: building it again would not help.
     """
@@ -142,12 +137,12 @@ def shortage(folder: Path) -> tuple[str, str] | None:
     whole = WHOLE_TASKS.get(folder.name, built)
     if manifest.unfinished:
         what = f"{len(manifest.unfinished)} tasks are not built yet"
-        return what, f"run `{made_by(folder, plan)}` to finish them"
+        return what, f"run `{command_for(folder, plan)}` to finish them"
     if built < whole:
-        return f"has pairs for {built} of {whole} tasks", f"run `{made_by(folder, plan)}` to build the rest"
+        return f"has pairs for {built} of {whole} tasks", f"run `{command_for(folder, plan)}` to build the rest"
     if plan.pairs < WHOLE_PAIRS:
         what = f"has {plan.pairs:,} pairs per task, expected {WHOLE_PAIRS:,}"
-        return what, f"run `{made_by(folder, replace(plan, pairs=WHOLE_PAIRS))}` to add them"
+        return what, f"run `{command_for(folder, replace(plan, pairs=WHOLE_PAIRS))}` to add them"
     return None
 
 
@@ -176,7 +171,7 @@ def read_block(folder: Path, task_id: str, sha256: str) -> PairBlock:
 
 
 def _consistent(block: PairBlock) -> bool:
-    """Whether the arrays are consistent and contain grids of at most 30 x 30 cells in ten colours."""
+    """Return whether the arrays are consistent and contain grids of at most 30 x 30 cells in ten colours."""
     return (
         block.shapes.shape == (len(block.index), 4)
         and bool(((block.shapes >= 1) & (block.shapes <= 30)).all())
@@ -191,13 +186,13 @@ def write_block(folder: Path, task_id: str, block: PairBlock) -> None:
 
 
 def load_pairs(folder: Path, task_ids: Iterable[str] | None = None) -> dict[str, PairBlock]:
-    """The pairs of the given tasks, or of all, in order of id; every file is checked against the manifest.
+    """Load the pairs of the given tasks, or of all, in order of id; every file is checked against the manifest.
 
     A folder whose build was interrupted loads only by naming tasks that are finished: silently training on
     part of the data is worse than an error.
     """
     manifest = read_manifest(folder)
-    command = made_by(folder, manifest.plan)
+    command = command_for(folder, manifest.plan)
     if task_ids is None:
         if manifest.unfinished:
             count = len(manifest.unfinished)
@@ -207,13 +202,11 @@ def load_pairs(folder: Path, task_ids: Iterable[str] | None = None) -> dict[str,
     missing = [task for task in wanted if task not in manifest.tasks or task in manifest.unfinished]
     if missing:
         some = ", ".join(missing[:5]) + (", ..." if len(missing) > 5 else "")
-        raise CharmError(
-            f"{folder}: {len(missing)} tasks have no pairs ({some}); run `{command}` to build them"
-        )
-    return {task: _listed_block(folder, task, manifest) for task in wanted}
+        raise CharmError(f"{folder}: {len(missing)} tasks have no pairs ({some}); run `{command}` to build them")
+    return {task: read_listed(folder, task, manifest) for task in wanted}
 
 
-def _listed_block(folder: Path, task_id: str, manifest: Manifest) -> PairBlock:
+def read_listed(folder: Path, task_id: str, manifest: Manifest) -> PairBlock:
     record = manifest.tasks[task_id]
     block = read_block(folder, task_id, record.sha256)
     if len(block) != record.pairs:
@@ -221,53 +214,8 @@ def _listed_block(folder: Path, task_id: str, manifest: Manifest) -> PairBlock:
     return block
 
 
-def write_archive(folder: Path, file: Path) -> str:
-    """Put a whole folder of pairs into one file, the same bytes for the same pairs; returns its SHA-256.
-
-    The manifest comes first and has the hash of each task's pairs, which are stored as in the folder.
-    """
-    load_pairs(folder)  # raises if anything is missing or damaged
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_STORED) as archive:  # the parts are compressed already
-        for name in (MANIFEST, *(f"{task}.npz" for task in sorted(read_manifest(folder).tasks))):
-            archive.writestr(zipfile.ZipInfo(name), (folder / name).read_bytes())  # always dated 1980
-    write_atomically(file, buffer.getvalue())
-    return hashlib.sha256(buffer.getvalue()).hexdigest()
-
-
-def read_archive(file: Path, folder: Path) -> Manifest:
-    """Unpack such a file into a new folder, which is created only if every pair matches the manifest."""
-    if folder.exists() and any(folder.iterdir()):
-        raise CharmError(f"{folder}: folder is not empty; remove it first, or choose another with --data")
-    damage = (OSError, ValueError, RuntimeError, EOFError, *ZIP_ERRORS)
-    with whole_folder(folder) as scratch, charm_errors(f"{file}: not a readable archive of pairs", *damage):
-        with zipfile.ZipFile(file) as archive:
-            _check_entries(file, archive.infolist())
-            for name in archive.namelist():
-                (scratch / name).write_bytes(archive.read(name))
-        manifest = read_manifest(scratch)
-        if manifest.unfinished:
-            raise CharmError(f"{file}: {len(manifest.unfinished)} of its tasks were never built")
-        for task in manifest.tasks:  # one by one: together they may not fit in memory
-            _listed_block(scratch, task, manifest)
-    return read_manifest(folder)
-
-
-def _check_entries(file: Path, entries: Sequence[zipfile.ZipInfo]) -> None:
-    """Check names and sizes: an archive must not write elsewhere, nor a small file unpack to a huge one."""
-    for entry in entries:
-        if entry.filename != MANIFEST and not re.fullmatch(r"[0-9a-zA-Z_-]+\.npz", entry.filename):
-            raise CharmError(f"{file}: not an archive of pairs: it holds {entry.filename!r}")
-        if entry.compress_type != zipfile.ZIP_STORED:
-            raise CharmError(f"{file}: not an archive of pairs: {entry.filename} is compressed a second time")
-    if len({entry.filename for entry in entries}) < len(entries):
-        raise CharmError(f"{file}: not an archive of pairs: it contains a name twice")
-    if sum(entry.file_size for entry in entries) > file.stat().st_size:
-        raise CharmError(f"{file}: not an archive of pairs: its parts are larger than the whole")
-
-
-def made_by(folder: Path, plan: Plan | None = None) -> str:
-    """The command that fills this folder, by default or with the seed and number of pairs of the earlier build."""
+def command_for(folder: Path, plan: Plan | None = None) -> str:
+    """Return the command that fills this folder, with the seed and number of pairs of an earlier build if given."""
     command = MADE_BY.get(folder.name, MADE_BY["rearc"])
     if plan is not None and plan.seed != 0:
         command += f" --seed {plan.seed}"

@@ -55,7 +55,7 @@ class Mixture:
         return int(self._end[-1])
 
     def locate(self, index_N: Numbers) -> tuple[RowNumbers, RowNumbers]:
-        """The pair and the memory row of each entry of the index."""
+        """Return the pair and the memory row of each entry of the index."""
         block = np.searchsorted(self._end, index_N, side="right")
         start = self._end[block] - self._length[block]
         view, pair = np.divmod(index_N - start, self._pair_count[block])
@@ -103,7 +103,7 @@ class Stream:
             raise CharmError(f"a grid of side {longest} does not fit on a canvas of side {side}")
 
     def draw(self, slot_N: npt.NDArray[np.integer], turn_N: npt.NDArray[np.integer]) -> Draw:
-        """The example that each slot takes on its turn."""
+        """Draw the example that each slot takes on its turn."""
         position = np.asarray(turn_N, np.int64) * self.slots + np.asarray(slot_N, np.int64)
         epoch, place = np.divmod(position, len(self.mixture))
         index = np.empty_like(position)
@@ -114,10 +114,8 @@ class Stream:
         pair, row = self.mixture.locate(index)
         return Draw(pair, row, *self._placement(position, pair, row))
 
-    def _placement(
-        self, position: Numbers, pair: RowNumbers, row: RowNumbers
-    ) -> tuple[Numbers, Numbers, Numbers]:
-        """Top, left and scale. Input and output are enlarged and moved together.
+    def _placement(self, position: Numbers, pair: RowNumbers, row: RowNumbers) -> tuple[Numbers, Numbers, Numbers]:
+        """Return top, left and scale of each example. Input and output are enlarged and moved together.
 
         Uniform over the scales that fit, then over the places where both grids fit with their boundary. An example at
         the origin is not enlarged; large canvases have none there.

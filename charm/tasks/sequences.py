@@ -42,16 +42,14 @@ class Pack:
 
 
 def sequence_lengths(shapes_N4: npt.NDArray[np.integer], swaps_N: npt.NDArray[np.bool_]) -> Numbers:
-    """Tokens of each pair's sequence; `swaps_N` says where the view exchanges height and width."""
+    """Count the tokens of each pair's sequence; `swaps_N` says where the view exchanges height and width."""
     swapped = shapes_N4[:, [1, 0, 3, 2]]
     turned = np.where(swaps_N[:, None], swapped, shapes_N4).astype(np.int64)
     return 3 + turned[:, 0] * (turned[:, 1] + 1) + turned[:, 2] * (turned[:, 3] + 1)
 
 
-def pack_pairs(
-    bank: PairBank, keys: Keys, pair_N: Tensor, row_N: Tensor, ends_N: Tensor, length: int
-) -> Pack:
-    """The sequences of pairs under views, the n-th ending before `ends_N[n]`; never waits for the device.
+def pack_pairs(bank: PairBank, keys: Keys, pair_N: Tensor, row_N: Tensor, ends_N: Tensor, length: int) -> Pack:
+    """Pack the sequences of pairs under views, the n-th ending before `ends_N[n]`; never waits for the device.
 
     A pair whose end equals the one before takes no room, so packs of different numbers of pairs have one shape. A pair
     without an output gives START, input, ANSWER: a question.
@@ -85,9 +83,7 @@ def pack_pairs(
     first_N2 = start_N2 + a[:, None] * (width_N2 - 1) + b[:, None] * (height_N2 - 1) * width_N2
     down_N2, right_N2 = p[:, None] * width_N2 + q[:, None], t[:, None] * width_N2 + u[:, None]
     flat_L = 2 * example_L + part_L
-    where_L = (
-        first_N2.view(-1)[flat_L] + down_N2.view(-1)[flat_L] * row_L + right_N2.view(-1)[flat_L] * column_L
-    )
+    where_L = first_N2.view(-1)[flat_L] + down_N2.view(-1)[flat_L] * row_L + right_N2.view(-1)[flat_L] * column_L
     color_L = bank.cells[where_L.clamp(0, len(bank.cells) - 1)].long()
     token_L = keys.colors[row_N][example_L, color_L.clamp(max=9)].long() + FIRST_COLOR
 
@@ -115,7 +111,7 @@ def pack_pairs(
 
 
 def to_canvas(tokens_NA: Tensor, side: int) -> Tensor:
-    """Written answers as token canvases uint8 [N, side * side] with the grid at the origin.
+    """Turn written answers into token canvases uint8 [N, side * side] with the grid at the origin.
 
     An answer without an END, with rows of unequal length, or too large for the canvas gives an empty canvas.
     """

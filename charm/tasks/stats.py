@@ -17,22 +17,19 @@ PAPER_ROWS = {"arc1": 875_617, "arc2": 1_190_624}  # with ConceptARC, one blank 
 
 
 def data_stats(data: Path | None = None, views: int = 1000) -> dict[str, Any]:
-    """Counts of the available sources, of the datasets built from them, and of generated pairs."""
+    """Count the available sources, the datasets built from them (with ConceptARC if present) and generated pairs."""
     sources = load_available(data)
-    auxiliary = (CONCEPT_ARC,) if any(source.name == CONCEPT_ARC for source in sources) else ()
+    auxiliary = tuple(source.name for source in sources if source.name == CONCEPT_ARC)
     missing = [] if auxiliary else [f"ConceptARC: {MADE_BY[CONCEPT_ARC]}"]
     datasets = []
-    for name in ("arc1", "arc2"):
+    for name, paper in PAPER_ROWS.items():
         # On fit canvases, where every pair has the size it needs; all other counts are the same on full ones.
         config = DataConfig(
             (f"{name}/training",), (f"{name}/evaluation",), auxiliary, views=views, canvas="fit", data=data
         )
-        made = load_dataset(config)
-        concepts = {task.id for source in sources if source.name == CONCEPT_ARC for task in source.tasks}
-        datasets.append(_counts(name, made, concepts, None))
-        if auxiliary:
-            paper = PAPER_ROWS[name] if views == 1000 else None
-            datasets.append(_counts(f"{name} + ConceptARC", made, set(), paper))
+        counts = _counts(load_dataset(config))
+        compared = paper if auxiliary and views == 1000 else None
+        datasets.append({"name": " + ".join((name, *auxiliary)), **counts, "paper_rows": compared})
     synthetic = []
     for provider in WHOLE_TASKS:
         try:
@@ -45,38 +42,21 @@ def data_stats(data: Path | None = None, views: int = 1000) -> dict[str, Any]:
         synthetic.append({"name": provider, "tasks": len(manifest.tasks), "pairs": pairs, "unfinished": left})
         if left:
             missing.append(f"{provider}, {left} tasks of it: {MADE_BY[provider]}")
-    return {
-        "views": views,
-        "sources": [source.summary() for source in sources],
-        "datasets": datasets,
-        "synthetic": synthetic,
-        "missing": missing,
-    }
+    summaries = [source.summary() for source in sources]
+    return {"views": views, "sources": summaries, "datasets": datasets, "synthetic": synthetic, "missing": missing}
 
 
-def _counts(name: str, made: Dataset, without: set[str], paper: int | None) -> dict[str, Any]:
-    """Counts of a dataset, leaving out the tasks in `without`."""
-    puzzle_of_row = made.instances.table()[0]
-    counted = [puzzle not in without for puzzle in made.instances.puzzles]
-    blocks = [
-        (side, block)
-        for side, mixture in made.mixtures.items()
-        for block in mixture.blocks
-        if counted[puzzle_of_row[block.rows[0]]]
-    ]
-    index = sum(len(block) for _, block in blocks)
-    cells = sum(len(block) * side**2 for side, block in blocks) / FULL_SIDE**2
-    rows = 1 + sum(len(made.instances.rows(one)) for one in made.instances.puzzles if one not in without)
+def _counts(made: Dataset) -> dict[str, Any]:
+    index = sum(map(len, made.mixtures.values()))
+    cells = sum(len(mixture) * side**2 for side, mixture in made.mixtures.items())
     return {
-        "name": name,
-        "tasks": sum(counted),
-        "pairs": sum(len(block.pairs) for _, block in blocks),
-        "rows": rows,
-        "paper_rows": paper,
+        "tasks": len(made.instances.puzzles),
+        "pairs": len(made.bank),
+        "rows": len(made.instances),
         "index": index,
         "questions": len(made.questions),
         "predictions": sum(len(made.question_rows(question)) for question in made.questions),
-        "fit_cells": cells / index,
+        "fit_cells": cells / index / FULL_SIDE**2,
     }
 
 
@@ -91,6 +71,7 @@ _MEASURES = {
 
 
 def stats_tables(found: dict[str, Any]) -> list[Table | str]:
+    """Return the tables that `charm data stats` prints."""
     sources, datasets = found["sources"], found["datasets"]
     columns = ["source", "version, content hash", "tasks", "demos", "tests"]
     rows = []

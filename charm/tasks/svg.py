@@ -36,7 +36,7 @@ PAIR = "display:flex;align-items:center;gap:8px;font:18px sans-serif"
 
 
 def tile_svg(tokens: Tokens, cell: int, x: int = 0, y: int = 0) -> str:
-    """A block of cells as an SVG group. One path for each colour keeps a page with hundreds small."""
+    """Draw a block of cells as an SVG group. One path for each colour keeps a page with hundreds small."""
     height, width = tokens.shape
     paths = []
     for token in np.unique(tokens):
@@ -55,7 +55,7 @@ def tile_svg(tokens: Tokens, cell: int, x: int = 0, y: int = 0) -> str:
 
 
 def _runs(mask: npt.NDArray[np.bool_]) -> Iterator[tuple[int, int, int]]:
-    """(row, column, length) of every horizontal run of the mask."""
+    """Yield (row, column, length) of every horizontal run of the mask."""
     padded = np.pad(mask, ((0, 0), (1, 1))).astype(np.int8)
     row, column = np.nonzero(np.diff(padded) == 1)
     end = np.nonzero(np.diff(padded) == -1)[1]
@@ -63,7 +63,7 @@ def _runs(mask: npt.NDArray[np.bool_]) -> Iterator[tuple[int, int, int]]:
 
 
 def grid_svg(grid: Grid, pixels: int = 120) -> str:
-    """A grid as an SVG element whose longer side has about `pixels`."""
+    """Draw a grid as an SVG element whose longer side has about `pixels`."""
     cell = min(22, max(4, pixels // max(grid.shape)))
     height, width = (side * cell + 1 for side in grid.shape)
     label = f"grid of {grid.shape[0]} x {grid.shape[1]} cells"
@@ -74,25 +74,25 @@ def grid_svg(grid: Grid, pixels: int = 120) -> str:
 
 
 def block(caption: str, *grids: Grid | None) -> str:
-    """A caption above grids with arrows between them; None is drawn as a question mark."""
+    """Put a caption above grids with arrows between them; None is drawn as a question mark."""
     drawn = ("<b>?</b>" if grid is None else grid_svg(grid) for grid in grids)
     return f'<div style="{BLOCK}">{escape(caption)}<div style="{PAIR}">{"<span>→</span>".join(drawn)}</div></div>'
 
 
 def row(blocks: Iterable[str], title: str = "") -> str:
-    """Blocks side by side, wrapped where the page ends, under a title."""
+    """Put blocks side by side under a title, wrapped where the page ends."""
     head = f'<div style="font:bold 13px sans-serif">{escape(title)}</div>' if title else ""
     return f'<div>{head}<div style="{ROW}">{"".join(blocks)}</div></div>'
 
 
 def task_html(task: Task) -> str:
-    """The demonstrations and tests of a task."""
+    """Draw the demonstrations and tests of a task."""
     shown = task.named_pairs().items()
     return row((block(caption, pair.input, pair.output) for caption, pair in shown), f"task {task.id}")
 
 
 def tasks_html(tasks: tuple[Task, ...], name: str, shown: int = 12) -> str:
-    """The first demonstration of the first tasks."""
+    """Draw the first demonstration of the first tasks."""
     blocks = (block(task.id, task.train[0].input, task.train[0].output) for task in tasks[:shown])
     more = "" if len(tasks) <= shown else f"; the first {shown}"
     return row(blocks, f"{name}: {len(tasks)} tasks{more}")

@@ -20,7 +20,7 @@ COLORS = 10
 
 
 def as_grid(cells: Any, where: str) -> Grid:
-    """A read-only uint8 grid from nested lists or an array; `where` names the place in the error message."""
+    """Return a read-only uint8 grid from nested lists or an array; `where` names the place in the error message."""
     rows = cells.tolist() if isinstance(cells, np.ndarray) else cells
     if not isinstance(rows, list | tuple) or any(not isinstance(row, list | tuple) for row in rows):
         raise CharmError(f"{where}: the grid is not a list of rows")
@@ -44,13 +44,18 @@ def as_grid(cells: Any, where: str) -> Grid:
     return grid
 
 
+def grid_bytes(grid: Grid) -> bytes:
+    """Return bytes that are equal exactly when the grids are equal."""
+    return bytes(grid.shape) + grid.tobytes()
+
+
 def grid_hash(grid: Grid) -> str:
-    """A short hash of a grid's shape and cells."""
-    return hashlib.sha256(bytes(grid.shape) + grid.tobytes()).hexdigest()[:16]
+    """Return a short hash of a grid's shape and cells."""
+    return hashlib.sha256(grid_bytes(grid)).hexdigest()[:16]
 
 
 def digits(grid: Grid) -> str:
-    """A grid as rows of digits, "012/345"; empty for a prediction without a grid."""
+    """Write a grid as rows of digits, "012/345"; empty for a prediction without a grid."""
     return "/".join("".join(map(str, row)) for row in grid.tolist())
 
 
@@ -70,14 +75,13 @@ class Pair:
     @property
     def content(self) -> bytes:
         """Bytes that are equal exactly when the pairs are equal."""
-        grids = (self.input, self.output)
-        return b"|".join(b"" if grid is None else bytes(grid.shape) + grid.tobytes() for grid in grids)
+        return b"|".join(b"" if grid is None else grid_bytes(grid) for grid in (self.input, self.output))
 
     def grids(self) -> list[Grid]:
         return [self.input] if self.output is None else [self.input, self.output]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Task:
     """One puzzle: demonstrations to learn from and test pairs to answer."""
 
@@ -90,25 +94,34 @@ class Task:
         return self.train + self.test
 
     def named_pairs(self) -> dict[str, Pair]:
-        """All pairs as "train 0", "train 1", ..., "test 0", ..."""
+        """Name all pairs: "train 0", "train 1", ..., "test 0", ..."""
         parts = (("train", self.train), ("test", self.test))
         return {f"{part} {number}": pair for part, pairs in parts for number, pair in enumerate(pairs)}
 
+    def __repr__(self) -> str:
+        shown, asked = len(self.train), len(self.test)
+        return f"<Task {self.id}: {shown} demonstration{'s' * (shown > 1)}, {asked} test input{'s' * (asked > 1)}>"
+
+    def __str__(self) -> str:
+        from charm.tasks.text import task_text
+
+        return task_text(self)
+
     def _repr_html_(self) -> str:
-        """The task as a notebook shows it."""
+        """Draw the task for a notebook."""
         from charm.tasks.svg import task_html
 
         return task_html(self)
 
     def blind(self) -> Task:
-        """The task as a solver may see it: test inputs without their outputs."""
+        """Return the task as a solver may see it: test inputs without their outputs."""
         return replace(self, test=tuple(Pair(pair.input, None) for pair in self.test))
 
     def answers(self) -> list[Grid | None]:
         return [pair.output for pair in self.test]
 
     def content(self) -> str:
-        """A hash of the pairs that depends neither on their order nor on the task's name."""
+        """Hash the pairs; the hash depends neither on their order nor on the task's name."""
         digest = hashlib.sha256()
         for part in (self.train, self.test):
             for content in sorted(pair.content for pair in part):
@@ -129,37 +142,33 @@ class Question:
 
 
 def questions_of(tasks: Iterable[Task]) -> tuple[Question, ...]:
-    """Every test input of the tasks, in the order of the tasks and of their tests."""
+    """List every test input of the tasks, in the order of the tasks and of their tests."""
     return tuple(Question(task.id, index) for task in tasks for index in range(len(task.test)))
 
 
 def task_from_json(data: Any, task_id: str, where: str) -> Task:
-    """A checked task from ARC's JSON: {"train": [{"input", "output"}], "test": [{"input"[, "output"]}]}."""
+    """Check and return a task of ARC's JSON: {"train": [{"input", "output"}], "test": [{"input"[, "output"]}]}."""
     with charm_errors(f"{where}: the task id {task_id!a} is not valid text", UnicodeError):
         task_id.encode()
     if not isinstance(data, dict):
         raise CharmError(f"{where}: task {task_id} is not a JSON object with 'train' and 'test'")
-    train = _pairs(data.get("train"), "train", task_id, where, blind=False)
-    test = _pairs(data.get("test"), "test", task_id, where, blind=True)
-    if not train:
-        raise CharmError(f"{where}: task {task_id} has no demonstrations")
-    if not test:
-        raise CharmError(f"{where}: task {task_id} has no test input")
+    train, test = (_pairs(data.get(part) or [], part, task_id, where) for part in ("train", "test"))
+    if not train or not test:
+        raise CharmError(f"{where}: task {task_id} has no {'test input' if train else 'demonstrations'}")
     return Task(task_id, train, test)
 
 
 def task_to_json(task: Task) -> dict[str, list[dict[str, list[list[int]]]]]:
-    """The inverse of `task_from_json`."""
+    """Return ARC's JSON of a task, as `task_from_json` reads it."""
 
     def entry(pair: Pair) -> dict[str, list[list[int]]]:
-        names = ("input", "output")
-        return {name: grid.tolist() for name, grid in zip(names, pair.grids(), strict=False)}
+        return {name: grid.tolist() for name, grid in zip(("input", "output"), pair.grids(), strict=False)}
 
-    return {"train": [entry(pair) for pair in task.train], "test": [entry(pair) for pair in task.test]}
+    return {"train": list(map(entry, task.train)), "test": list(map(entry, task.test))}
 
 
 def check_unique(tasks: Iterable[Task], where: str) -> tuple[Task, ...]:
-    """The tasks as a tuple; refuses a repeated id, since ids bind memory rows to tasks."""
+    """Return the tasks as a tuple; refuse a repeated id, since ids bind memory rows to tasks."""
     result = tuple(tasks)
     most = Counter(task.id for task in result).most_common(1)
     if most and most[0][1] > 1:
@@ -167,9 +176,7 @@ def check_unique(tasks: Iterable[Task], where: str) -> tuple[Task, ...]:
     return result
 
 
-def _pairs(entries: Any, part: str, task_id: str, where: str, blind: bool) -> tuple[Pair, ...]:
-    if entries is None:
-        entries = []
+def _pairs(entries: Any, part: str, task_id: str, where: str) -> tuple[Pair, ...]:
     if not isinstance(entries, list):
         raise CharmError(f"{where}: task {task_id}, '{part}' is not a list of pairs")
     pairs = []
@@ -178,7 +185,7 @@ def _pairs(entries: Any, part: str, task_id: str, where: str, blind: bool) -> tu
         if not isinstance(entry, dict) or "input" not in entry:
             raise CharmError(f"{place}: 'input' is missing")
         output = entry.get("output")
-        if output is None and not blind:
+        if output is None and part == "train":
             raise CharmError(f"{place}: a demonstration has no 'output'")
         grid = as_grid(entry["input"], f"{place}, input")
         pairs.append(Pair(grid, None if output is None else as_grid(output, f"{place}, output")))

@@ -13,7 +13,7 @@ from operator import index
 import numpy as np
 import numpy.typing as npt
 
-from charm.errors import CharmError
+from charm.errors import CharmError, charm_errors
 from charm.tasks.task import COLORS, Grid, Pair, Task
 
 DIHEDRALS = 8
@@ -37,7 +37,7 @@ DIHEDRAL_INVERSE = tuple(
 
 
 def turn(grid: Grid, dihedral: int) -> Grid:
-    """The grid under one of the eight symmetries, numbered as in DIHEDRAL_NAMES."""
+    """Turn a grid by one of the eight symmetries, numbered as in DIHEDRAL_NAMES."""
     swap, rows, columns = DIHEDRAL_READS[dihedral]
     turned = grid[:: -1 if rows else 1, :: -1 if columns else 1]
     return turned.T if swap else turned
@@ -51,13 +51,10 @@ class View:
     colors: tuple[int, ...] = tuple(range(COLORS))
 
     def __post_init__(self) -> None:
-        try:  # so that a list or an array of colours makes a view that can be hashed
+        problem = f"a view needs an integer and ten colours, got {self.dihedral!r} and {self.colors!r}"
+        with charm_errors(problem, TypeError):  # a list or an array of colours becomes a tuple, which can be hashed
             object.__setattr__(self, "dihedral", index(self.dihedral))
             object.__setattr__(self, "colors", tuple(map(index, self.colors)))
-        except TypeError:
-            raise CharmError(
-                f"a view needs an integer and ten colours, got {self.dihedral!r} and {self.colors!r}"
-            ) from None
         if not 0 <= self.dihedral < DIHEDRALS:
             raise CharmError(f"dihedral must be in 0..{DIHEDRALS - 1}, got {self.dihedral}")
         if sorted(self.colors) != list(range(COLORS)) or self.colors[0] != 0:
@@ -90,7 +87,7 @@ class View:
         return View(int(dihedral[0]), tuple(int(c) for c in colors[0]))
 
     def _repr_html_(self) -> str:
-        """What the view does, as a notebook shows it."""
+        """Draw what the view does, for a notebook."""
         from charm.tasks.svg import view_html
 
         return view_html(self)
@@ -103,7 +100,7 @@ IDENTITY = View()
 
 
 def encode(dihedral_N: npt.NDArray[np.integer], colors_NC: npt.NDArray[np.integer]) -> npt.NDArray[np.uint32]:
-    """Codes of many views: the symmetry, then the permutation's rank in lexicographic order."""
+    """Return the codes of many views: the symmetry, then the permutation's rank in lexicographic order."""
     symbols = np.asarray(colors_NC)[:, 1:]
     rank = np.zeros(len(symbols), np.int64)
     for place in range(COLORS - 1):
@@ -114,7 +111,7 @@ def encode(dihedral_N: npt.NDArray[np.integer], colors_NC: npt.NDArray[np.intege
 
 
 def decode(codes_N: npt.NDArray[np.integer]) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.uint8]]:
-    """The inverse of `encode`: dihedral [N] and colours [N, 10]."""
+    """Invert `encode`: return dihedral [N] and colours [N, 10]."""
     dihedral, rank = np.divmod(np.asarray(codes_N, np.int64), PERMUTATIONS)
     symbols = np.empty((len(rank), COLORS - 1), np.uint8)
     for place in range(COLORS - 2, -1, -1):

@@ -27,10 +27,9 @@ from charm.models.network import BatchSize
 from charm.runs.settings import RowChoice
 from charm.tasks import keyed
 from charm.tasks.dataset import Dataset
-from charm.training.assembly import OptimizerSet, Part
 from charm.training.forms import Form
 from charm.training.learner import Learner, Metrics
-from charm.training.optimizers import cosine, rows_part
+from charm.training.optimizers import OptimizerSet, Part, rate_share, rows_part
 
 Scope = Literal["rows", "composition", "full", "matrices", "feed-forward"]
 
@@ -76,9 +75,7 @@ class Recipe:
         at_least(0, self, "steps", "warmup", "warmup_share", "clip", "halt_weight")
         at_least(1, self, "batch", "tokens")
         if self.rows == "dense-adamw" and self.row_decay:
-            raise CharmError(
-                f"rows that are not read must not decay: row_decay must be 0, got {self.row_decay}"
-            )
+            raise CharmError(f"rows that are not read must not decay: row_decay must be 0, got {self.row_decay}")
 
 
 def recipe_for(reasoner: NetworkConfig, recipe: Recipe, scope: Scope) -> Recipe:
@@ -90,7 +87,7 @@ def recipe_for(reasoner: NetworkConfig, recipe: Recipe, scope: Scope) -> Recipe:
 
 
 def private_tables(model: CharmModel) -> dict[str, Rows]:
-    """Tables in which a task has its own rows, by the name of their parameter in the model."""
+    """Return the tables in which a task has its own rows, by the name of their parameter in the model."""
     memory = model.memory
     tables = {}
     if isinstance(memory, CoSE) and isinstance(memory.base, Lookup):
@@ -101,7 +98,7 @@ def private_tables(model: CharmModel) -> dict[str, Rows]:
 
 
 def private_rows(model: CharmModel, puzzles: tuple[str, ...]) -> dict[str, Tensor]:
-    """Which rows of each private table belong to these puzzles."""
+    """Return which rows of each private table belong to these puzzles."""
     numbers = np.array([model.instances.number(puzzle) for puzzle in puzzles], np.int64)
     rows = np.concatenate([np.zeros(0, np.int32), *(model.instances.rows(puzzle) for puzzle in puzzles)])
     own = {"memory.base.rows.weight": numbers, "memory.residual.rows.weight": rows.astype(np.int64)}
@@ -110,7 +107,7 @@ def private_rows(model: CharmModel, puzzles: tuple[str, ...]) -> dict[str, Tenso
 
 
 def shared_parameters(model: CharmModel, scope: Scope) -> dict[str, nn.Parameter]:
-    """The shared weights that a scope updates, by name: dense ones that do not belong to a single task."""
+    """Return the shared weights that a scope updates, by name: dense ones that do not belong to a single task."""
     if scope == "rows":
         return {}
     if scope in ("matrices", "feed-forward"):
@@ -132,7 +129,7 @@ def shared_parameters(model: CharmModel, scope: Scope) -> dict[str, nn.Parameter
 
 
 def updated_parameters(model: CharmModel, scope: Scope, puzzle: str) -> tuple[int, int]:
-    """Numbers of private and shared parameters that learning this puzzle may update; never the initial state."""
+    """Count the private and shared parameters that learning this puzzle may update; never the initial state."""
     own = private_rows(model, (puzzle,))
     private = sum(len(own[name]) * table.weight.shape[1] for name, table in private_tables(model).items())
     return private, sum(parameter.numel() for parameter in shared_parameters(model, scope).values())
@@ -141,9 +138,7 @@ def updated_parameters(model: CharmModel, scope: Scope, puzzle: str) -> tuple[in
 class Anchor:
     """A pull towards where parameters are now: strength / 2 * sum of importance * (parameter - base)^2."""
 
-    def __init__(
-        self, parameters: list[nn.Parameter], strength: float, importance: list[Tensor] | None = None
-    ) -> None:
+    def __init__(self, parameters: list[nn.Parameter], strength: float, importance: list[Tensor] | None = None) -> None:
         self.parameters, self.strength, self.importance = parameters, strength, importance
         self.base = [parameter.detach().clone() for parameter in parameters]
 
@@ -180,7 +175,7 @@ class Adaptation(Learner):
         size = BatchSize(recipe.batch, recipe.tokens, halt_weight=recipe.halt_weight)
         seed = keyed.key_of("adaptation", recipe.seed, seed)
         optimizers = adaptation_optimizers(model, recipe, self.form, place)
-        examples = model.reasoner.examples(model, data, size, seed, place, rehearsal)
+        examples = model.reasoner.examples(data, size, seed, place, rehearsal)
         self.rehearses = rehearsal is not None
         rate = partial(rate_at, recipe)
         super().__init__(model, optimizers, examples, rate, seed, place, retreats=True)
@@ -198,11 +193,7 @@ class Adaptation(Learner):
 
     def moving(self, batch: Any) -> Sequence[Optimizer] | None:
         # A rehearsed example reads rows of the base, which must not change.
-        return (
-            self.optimizers.all[len(private_tables(self.model)) :]
-            if self.examples.is_rehearsed(batch)
-            else None
-        )
+        return self.optimizers.all[len(private_tables(self.model)) :] if self.examples.is_rehearsed(batch) else None
 
     def after_backward(self) -> None:
         if self.anchor is not None:
@@ -213,7 +204,7 @@ class Adaptation(Learner):
         self.form.after_step()
 
     def progress(self) -> tuple[float, float]:
-        """Mean token loss since the last call, and the newest share of exact demonstrations; rehearsal aside."""
+        """Return the mean token loss since the last call, and the newest share of exact answers; rehearsal aside."""
         if not self._measured:
             return float("nan"), float("nan")
         measured = torch.stack(self._measured)
@@ -235,18 +226,15 @@ class Adaptation(Learner):
 
 def rate_at(recipe: Recipe, update: int, passed: float) -> float:
     """Return the share of the full learning rates of an update, where this share of the learning has passed."""
-    if recipe.warmup_share:
-        begun = max(passed, (update + 1) / recipe.steps)  # the first update already moves
-        scale = min(1.0, begun / recipe.warmup_share)
-    else:
-        scale = min(1.0, (update + 1) / recipe.warmup) if recipe.warmup else 1.0
-    if recipe.decay == "cosine":
-        scale *= cosine(min(1.0, (1 - passed) / (1 - recipe.warmup_share)))
-    return scale
+    left = (1 - passed) / (1 - recipe.warmup_share) if recipe.decay == "cosine" else 1.0
+    if not recipe.warmup_share:
+        return rate_share(update, recipe.warmup, left, "cosine")
+    begun = max(passed, (update + 1) / recipe.steps)  # the first update already moves
+    return min(1.0, begun / recipe.warmup_share) * rate_share(update, 0, left, "cosine")
 
 
 def adaptation_optimizers(model: CharmModel, recipe: Recipe, form: Form, place: Place) -> OptimizerSet:
-    """One optimizer for each private table, then one for shared weights; everything else is frozen."""
+    """Return an optimizer for each private table, then one for shared weights; everything else is frozen."""
     tables = private_tables(model)
     if not tables:
         raise CharmError("this model's memory cannot hold rows for a new task")

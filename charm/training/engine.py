@@ -6,25 +6,32 @@ when. `charm train NAME` makes the job of NAME's domain and runs it here.
 
 from __future__ import annotations
 
+import atexit
+import importlib
 import json
 import math
 import signal
-from collections.abc import Callable, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
 
 import torch
+import torch.distributed as dist
 from torch import Tensor
 
+from charm.config import to_json
 from charm.devices import Place
 from charm.errors import ODD_VALUES, CharmError, charm_errors
 from charm.files import Terminated
+from charm.progress import Bar, bar
 from charm.runs import checkpoint
 from charm.runs.config import EngineConfig
 from charm.runs.folder import check_run, occupied, require_checkpoint, run_name
-from charm.runs.metrics import Exam, LogEntry, forget_later_lines, has_evaluation
+from charm.runs.metrics import Exam, LogEntry, forget_later_lines, has_evaluation, write_line
 from charm.signals import check_every, stop_on_signal
-from charm.training.logs import Logs
 
 
 class Job(Protocol):
@@ -44,7 +51,7 @@ class Job(Protocol):
         return False
 
     def begin(self, out: Path, step: int) -> None:
-        """Called once before the first update; `step` updates have been made by earlier attempts."""
+        """Get ready for the first update; `step` updates have been made by earlier attempts."""
         return
 
     def update(self, step: int) -> dict[str, Tensor]:
@@ -52,11 +59,11 @@ class Job(Protocol):
         ...
 
     def line(self, step: int, means: dict[str, float]) -> LogEntry:
-        """What to write, given the means of what `update` returned since the last line."""
+        """Return what to write, given the means of what `update` returned since the last line."""
         return LogEntry(means, f"loss {means['loss']:.3f}")
 
     def evaluate(self, exam: Exam) -> LogEntry | None:
-        """Scores of the model as it stands, which the main process needs; None if it had to stop before the end."""
+        """Score the current model, for the main process; None if it had to stop before the end."""
         ...
 
     def save(self, folder: Path) -> None:
@@ -68,7 +75,7 @@ class Job(Protocol):
         ...
 
     def close(self) -> None:
-        """Called once after the last update, or when something went wrong."""
+        """Clean up after the last update, or when something went wrong."""
         return
 
 
@@ -116,7 +123,7 @@ class Engine(Generic[J]):
         return KeyboardInterrupt() if signal.SIGINT in self.stopped else Terminated()
 
     def advance(self) -> None:
-        """One update, and a line of metrics where one is due."""
+        """Make one update, and write a line of metrics where one is due."""
         self.logs.add(self.job.update(self.step))
         self.step += 1
         if not self.config.logs_at(self.step):
@@ -130,11 +137,11 @@ class Engine(Generic[J]):
         self.logs.write(self.step, *self.job.line(self.step, means), *self.job.work)
 
     def evaluated(self) -> bool:
-        """Whether the scores of this step are among the metrics."""
+        """Return whether the scores of this step are among the metrics."""
         return self.place.any(self.place.is_main and has_evaluation(self.out, self.step))
 
     def evaluate(self, stopped: Sequence[int] = ()) -> bool:
-        """Write the scores of this step to the metrics; False if a signal came first."""
+        """Write the scores of this step to the metrics; return False if a signal came first."""
         exam = Exam(self.out, self.name, self.step, self.logs.report, lambda: bool(stopped))
         entry = self.job.evaluate(exam)
         if entry is None:
@@ -143,7 +150,7 @@ class Engine(Generic[J]):
         return True
 
     def save(self) -> None:
-        """A checkpoint of everything, by all processes together."""
+        """Write a checkpoint of everything, by all processes together."""
         writer = checkpoint.CheckpointWriter(self.out, self.step, self.place.is_main)
         metrics = self.logs.state()
         self.place.barrier()
@@ -181,9 +188,7 @@ class Engine(Generic[J]):
                 path.unlink()
                 removed.append(True)
         if any(removed):
-            self.say(
-                f"removed metrics, votes and evaluations of steps after {self.step}; they are made again"
-            )
+            self.say(f"removed metrics, votes and evaluations of steps after {self.step}; they are made again")
 
 
 def train(
@@ -194,7 +199,7 @@ def train(
     resume: bool = False,
     say: Callable[[str], None] = print,
 ) -> Engine[J]:
-    """A whole run in the folder `out`; with `resume` it goes on from the newest whole checkpoint there.
+    """Train in the folder `out`; with `resume`, continue from the newest intact checkpoint there.
 
     `make` makes the job, once it is clear that the folder takes this run. SIGTERM and SIGINT ask for a checkpoint and a
     clean exit.
@@ -221,7 +226,7 @@ def train(
 
 
 def compiles(attempt: Callable[[], None], wanted: str, place: Place, say: Callable[[str], None]) -> bool:
-    """Whether compiling is wanted ("auto": on CUDA) and succeeds; a failure is reported, or raised if "on"."""
+    """Return whether compiling is wanted ("auto": on CUDA) and succeeds; a failure is reported, or raised if "on"."""
     if wanted == "off" or (wanted == "auto" and place.device.type != "cuda"):
         return False
     try:
@@ -233,3 +238,116 @@ def compiles(attempt: Callable[[], None], wanted: str, place: Place, say: Callab
         say(f"torch.compile failed ({type(error).__name__}); running the model uncompiled")
         return False
     return True
+
+
+class Logs:
+    """Lines of metrics.jsonl, a progress line with an ETA, and other places when asked for.
+
+    Metrics are added up on the device between lines, so that logging costs no synchronisation.
+    """
+
+    def __init__(self, out: Path, config: EngineConfig, place: Place) -> None:
+        self.out, self.config, self.place, self.enabled = out, config, place, place.is_main
+        self._names: list[str] = []
+        self._sums: Tensor | None = None  # one for each name
+        self._count = 0
+        self._since, self._since_step = time.perf_counter(), 0
+        self._bar: Bar | None = None
+        self._others = _other_writers(out, config) if self.enabled else []
+
+    def add(self, metrics: dict[str, Tensor]) -> None:
+        values = torch.stack([value.detach() for value in metrics.values()]).to(self.place.sum_dtype)
+        self._names, self._sums = list(metrics), values if self._sums is None else self._sums + values
+        self._count += 1
+
+    def means(self) -> dict[str, float]:
+        """Return the means since the last line, over all processes, and start the next line."""
+        means = (self._over_processes() / self._count).tolist()
+        self._sums, self._count = None, 0
+        return dict(zip(self._names, means, strict=True))
+
+    def write(self, step: int, values: Mapping[str, float], text: str, batch: int, unit: str) -> None:
+        """Write a line of metrics, with the speed in `unit`s per second at `batch` per update."""
+        now = time.perf_counter()
+        rate = (step - self._since_step) * batch / max(now - self._since, 1e-9)
+        self._since, self._since_step = now, step
+        if not self.enabled:
+            return
+        self._write(step, {**values, f"{unit}_per_second": round(rate, 1)})
+        if self._bar is not None:
+            self._bar.update(step, text=f"{text}  {rate:,.0f} {unit}/s")
+
+    def report(self, text: str) -> None:
+        """Show a status text instead of the last metrics."""
+        if self._bar is not None:
+            self._bar.update(text=text)
+
+    def evaluation(self, step: int, scores: Mapping[str, float], text: str) -> None:
+        """Write the headline of an evaluation to the metrics; its time does not count as training time."""
+        if self.enabled:
+            self._write(step, {f"evaluation/{name}": value for name, value in scores.items()})
+        if self._bar is not None:
+            self._bar.say(f"step {step}: {text}")
+        self._since, self._since_step = time.perf_counter(), step
+
+    def _write(self, step: int, values: dict[str, float]) -> None:
+        write_line(self.out, step, values)
+        for write in self._others:
+            write(step, values)
+
+    @contextmanager
+    def progress(self, step: int, steps: int) -> Iterator[None]:
+        """Show a live line while the block runs."""
+        self._since, self._since_step = time.perf_counter(), step
+        if not self.enabled:
+            yield
+            return
+        # A run that has nothing left to do leaves no line behind.
+        with bar(total=steps, done=step, stays=step < steps) as self._bar:
+            yield
+        self._bar = None
+
+    def state(self) -> dict[str, Any]:
+        """Return the unfinished line, for a checkpoint; all processes must ask together."""
+        sums = [] if self._sums is None else self._over_processes().tolist()
+        return {"count": self._count, "sums": dict(zip(self._names, sums, strict=False))}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Continue an unfinished line."""
+        self._count = state["count"]
+        self._names = list(state["sums"])
+        self._sums = None
+        if state["sums"] and self._count:
+            values = list(state["sums"].values())
+            self._sums = torch.tensor(values, dtype=self.place.sum_dtype, device=self.place.device)
+
+    def _over_processes(self) -> Tensor:
+        """Return the sums, a mean over all processes."""
+        assert self._sums is not None
+        if self.place.world == 1:
+            return self._sums
+        sums = self._sums.clone()
+        dist.all_reduce(sums)
+        return sums / self.place.world
+
+
+def _other_writers(out: Path, config: EngineConfig) -> list[Any]:
+    """Return functions that write metrics to what `log_to` names."""
+    writers: list[Any] = []
+    for wanted in config.log_to:
+        name, _, project = wanted.partition(":")
+        with charm_errors(f"{name} is not installed: pip install 'charm-arc[{name}]'", ImportError):
+            library = importlib.import_module("torch.utils.tensorboard" if name == "tensorboard" else name)
+        if name == "tensorboard":
+            writers.append(partial(_to_board, library.SummaryWriter(str(out / "tensorboard"))))
+        else:
+            more = {"dir": str(out)} if name == "wandb" else {}
+            run = library.init(project=project, name=out.name, config=to_json(config), **more)
+            atexit.register(run.finish)
+            writers.append(lambda step, values, run=run: run.log(values, step=step))
+    return writers
+
+
+def _to_board(board: Any, step: int, values: dict[str, float]) -> None:
+    for name, value in values.items():
+        board.add_scalar(name, value, step)

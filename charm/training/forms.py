@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from charm.models.canvas.slots import fill_slots, pick_slots
+from charm.models.canvas.training import fill_slots, pick_slots
 from charm.models.model import CharmModel
 from charm.tasks import keyed
 from charm.tasks.dataset import Dataset
@@ -32,23 +32,21 @@ class Form:
         self.shared = shared
 
     def moved(self) -> list[nn.Parameter]:
-        """What the optimizer moves."""
+        """Return what the optimizer moves."""
         return list(self.shared.values())
 
     def count(self) -> int:
-        """Parameters that learn."""
+        """Count the parameters that learn."""
         return sum(parameter.numel() for parameter in self.moved())
 
     def after_backward(self) -> None:
-        """Called when the gradients of the model's weights are there."""
-        return
+        """Change the gradients of the model's weights before the step."""
 
     def after_step(self) -> None:
-        """Called when the optimizers have made their step."""
-        return
+        """Change the weights after the optimizers' step."""
 
     def state(self) -> dict[str, Tensor]:
-        """Tensors that a resumed stage needs, to be copied into."""
+        """Return the tensors that a resumed stage needs, to be copied into."""
         return {}
 
 
@@ -109,9 +107,7 @@ class Units(Form):
 
     decays = False  # which would move all units
 
-    def __init__(
-        self, shared: Mapping[str, nn.Parameter], task: Usage, background: Usage, units: int
-    ) -> None:
+    def __init__(self, shared: Mapping[str, nn.Parameter], task: Usage, background: Usage, units: int) -> None:
         super().__init__(shared)
         self.units = units
         self.masks: dict[str, Tensor] = {}
@@ -140,34 +136,33 @@ class Units(Form):
 
 
 def tf_idf(used_F: Tensor, background_F: Tensor, examples: int) -> Tensor:
-    """The task's share of uses that each unit has, times log((examples + 1) / (examples that use it + 1))."""
+    """Return the task's share of uses that each unit has, times log((examples + 1) / (examples that use it + 1))."""
     share_F = used_F.double() / used_F.sum().clamp(min=1)
     return share_F * torch.log((examples + 1) / (background_F.double() + 1))
 
 
 @torch.no_grad()
 def unit_usage(model: CharmModel, data: Dataset, batch: int, batches: int, seed: int) -> Usage:
-    """Which units fresh examples of this data use in their first refinement step."""
-    device = model.canvas.initial.device
-    slots = fill_slots(model, data, batch, seed, device)
+    """Count which units fresh examples of this data use in their first refinement step."""
+    slots = fill_slots(model.reasoner, data, batch, seed)
     counts: dict[str, Tensor] = {}
     for number in range(batches):
         group = pick_slots(slots, seed, number)
         group.prepare(number, seed)
-        group.take(model)
+        group.take()
         with _activations(model) as sums:
             model(group.state_SBLD, group.inputs_BT, group.row_B, group.side)
         group.halted_B.fill_(True)  # the next batch is a fresh one
         for layer, sum_BF in sums.items():
             top = sum_BF.topk(min(ACCESSES, sum_BF.shape[1]), dim=1).indices.flatten()
-            found = counts.setdefault(layer, torch.zeros(sum_BF.shape[1], device=device))
+            found = counts.setdefault(layer, sum_BF.new_zeros(sum_BF.shape[1]))
             found += torch.bincount(top, minlength=len(found))
     return Usage(counts, batch * batches)
 
 
 @contextmanager
 def _activations(model: CharmModel) -> Iterator[dict[str, Tensor]]:
-    """Within the block, sums over positions and recurrences of each unit's activation [B, F], by layer."""
+    """Sum each unit's activation [B, F] over positions and recurrences within the block, by layer."""
     sums: dict[str, Tensor] = {}
     layers = {name: part.down for name, part in model.named_modules() if name.endswith(".feed_forward")}
 
@@ -179,11 +174,12 @@ def _activations(model: CharmModel) -> Iterator[dict[str, Tensor]]:
         down.register_forward_pre_hook(lambda _, inputs, layer=name: add(layer, inputs[0]))
         for name, down in layers.items()
     ]
-    config: Any = model.canvas.config
-    model.canvas.config = replace(config, kernels="plain")  # fused ones have no place to look
+    network, config = model.reasoner, model.reasoner.config
+    plain: Any = config
+    network.config = replace(plain, kernels="plain")  # fused ones have no place to look
     try:
         yield sums
     finally:
-        model.canvas.config = config
+        network.config = config
         for handle in handles:
             handle.remove()

@@ -25,13 +25,13 @@ RUNAWAY_STEPS = 200  # a halt head is judged over at least this many updates
 
 
 class Examiner(Protocol):
-    """Asks a model in training and scores its answers; evaluation has one (`charm.evaluation.run.Voting`)."""
+    """Asks a model in training and scores its answers; evaluation has one (`charm.evaluation.evaluate.Voting`)."""
 
     def examine(self, model: CharmModel, data: Dataset, place: Place, exam: Exam) -> LogEntry | None:
-        """The scores of the run so far, on the main process; None if it had to stop before the end."""
+        """Return the scores of the run so far, on the main process; None if it had to stop before the end."""
 
     def forget(self, out: Path, step: int) -> bool:
-        """Remove what was written to the run folder after this step; whether there was any."""
+        """Remove what was written to the run folder after this step; return whether there was any."""
 
 
 class ReasonerJob(Job):
@@ -56,7 +56,7 @@ class ReasonerJob(Job):
         self.learner = Learner(
             self.model,
             self.optimizers,
-            self.model.reasoner.examples(self.model, data, size, config.seed, place),
+            self.model.reasoner.examples(data, size, config.seed, place),
             lambda update, passed: lr_scale(update, config.steps, config.optimizer),
             config.seed,
             place,
@@ -68,14 +68,12 @@ class ReasonerJob(Job):
         self.work = self.learner.examples.work
 
     def check(self, out: Path) -> None:
-        """A run that recorded no hash of its pairs is believed."""
+        """Compare the hash of the pairs; a run that recorded none is believed."""
         path = out / "data.json"
         found = read_sealed(path) if path.is_file() else None
         recorded = str(found.get("pairs_sha256", "")) if isinstance(found, dict) else ""
         if checkpoint.steps_of(out) and recorded not in ("", self.manifest["pairs_sha256"]):
-            raise CharmError(
-                f"{out} was trained on different pairs: its tasks or generated pairs have changed since"
-            )
+            raise CharmError(f"{out} was trained on different pairs: its tasks or generated pairs have changed since")
 
     def forget(self, out: Path, step: int) -> bool:
         return self.examiner is not None and self.examiner.forget(out, step)
@@ -108,7 +106,7 @@ class ReasonerJob(Job):
         return LogEntry(means, f"loss {means['loss']:.3f}  exact {exact:.1%}  refinements {depth:.1f}")
 
     def evaluate(self, exam: Exam) -> LogEntry | None:
-        """With the averaged weights."""
+        """Score the averaged weights."""
         if self.examiner is None:
             return LogEntry({}, "this run is not scored")
         with self.average.applied():
@@ -134,15 +132,11 @@ class ReasonerJob(Job):
         averaged = checkpoint.read_tensors(folder / "model.safetensors", "cpu" if divided else device)
         raw = checkpoint.read_tensors(folder / "raw.safetensors", device)
         if type(self.model.schema).load(folder).instances != self.data.instances:
-            raise CharmError(
-                f"{folder} was trained on different data: its rows belong to other tasks or views"
-            )
+            raise CharmError(f"{folder} was trained on different data: its rows belong to other tasks or views")
         self.model.load_state_dict({**averaged, **raw})
         names = {id(parameter): name for name, parameter in self.model.named_parameters()}
         if self.average.decay:
-            self.average.average = [
-                averaged[names[id(p)]].to(device, copy=True) for p in self.optimizers.dense
-            ]
+            self.average.average = [averaged[names[id(p)]].to(device, copy=True) for p in self.optimizers.dense]
         tensors = checkpoint.read_tensors(folder / "optimizers.safetensors", device)
         checkpoint.restore_optimizers(self.optimizers.all, tensors)
         files = sorted(folder.glob("slots_*.safetensors"))

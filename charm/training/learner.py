@@ -15,7 +15,7 @@ from torch.optim import Optimizer
 
 from charm.devices import Place
 from charm.models.model import CharmModel
-from charm.models.network import Examples
+from charm.models.network import Examples, Metrics
 from charm.progress import say
 from charm.runs.checkpoint import optimizer_tensors, restore_optimizers
 from charm.tasks.keyed import key_of
@@ -25,15 +25,14 @@ from charm.training.optimizers import MovingAverage, OptimizerSet
 
 S = TypeVar("S")
 T = TypeVar("T")
-Metrics = dict[str, Tensor]
 Rate = Callable[[int, float], float]  # (update, share of the time that has passed) -> share of the full rates
 
 
 class Learner:
     """A model that learns, update by update.
 
-    With `retreats`, updates whose memory runs out continue in batches of half the size. `rank` tells processes apart
-    that train together. Subclasses add what moves beside the gradients (`after_backward`, `after_step`).
+    With `retreats`, updates whose memory runs out continue in batches of half the size. `rank` distinguishes
+    processes that train together. Subclasses add what moves beside the gradients (`after_backward`, `after_step`).
     """
 
     def __init__(
@@ -82,7 +81,7 @@ class Learner:
         return metrics
 
     def _moved(self, batch: Any) -> Metrics:
-        """Device half of `learn`; never synchronises with the host."""
+        """Do the device's half of `learn`; never synchronises with the host."""
         metrics = self.examples.gradients(self.model, batch)
         self.after_backward()
         self.optimizers.step(self.moving(batch))
@@ -91,7 +90,7 @@ class Learner:
         return metrics
 
     def focused(self, passed: float) -> bool:
-        """Whether the next update reads only the tasks that are being learned, not those to rehearse."""
+        """Return whether the next update reads only the tasks that are being learned, not those to rehearse."""
         return False
 
     def moving(self, batch: Any) -> Sequence[Optimizer] | None:
@@ -99,10 +98,10 @@ class Learner:
         return None
 
     def after_backward(self) -> None:
-        """Called when the gradients are there."""
+        """Change the gradients before the step."""
 
     def after_step(self) -> None:
-        """Called when the optimizers have moved the weights."""
+        """Change the weights after the step."""
 
     def compile(self, wanted: str) -> None:
         """Compile the network if wanted, with its gradient, and report a failure."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
@@ -31,7 +32,7 @@ from charm.runs.metrics import curve, newest_scores, read_metrics
 from charm.solving.options import Mode, SolveOptions
 from charm.solving.scores import learned_by
 from charm.solving.vote_log import votes_file
-from charm.synthesis.rearc import package_folder
+from charm.synthesis.rearc import package_file
 from charm.tasks import keyed
 from charm.tasks.canvas import FULL_SIDE, Tokens, fitting_side, place
 from charm.tasks.sources import ARC_SPLITS, CONCEPT_ARC, Source, load_available, load_source
@@ -50,6 +51,7 @@ TITLES = {
     "arc2/evaluation": "ARC-AGI-2 evaluation",
     CONCEPT_ARC: "ConceptARC",
 }
+EXAMPLE = {"set": "arc2/training", "task": "ca8de6ea"}  # small, and unknown to the model that comes with CHARM
 CANVASES = ("full", "pair", "puzzle")
 MODES: dict[Mode, str] = {
     "auto": "automatic",
@@ -75,16 +77,28 @@ class Library:
     solves: Mapping[str, Path] = field(default_factory=dict)  # submissions, with their votes next to them
 
 
+def runs_in(folder: Path) -> list[Path]:
+    """Return the run folders in a folder, the one that changed last first; anything else there is left out."""
+    found: dict[Path, Path] = {}  # a folder and a link to it are one run
+    for path in sorted(folder.iterdir()) if folder.is_dir() else ():
+        with suppress(CharmError):
+            domain_of(path)
+            found.setdefault(path.resolve(), path)
+    return sorted(found.values(), key=lambda path: path.stat().st_mtime, reverse=True)
+
+
 def open_library(
     runs: Sequence[Path],
     checkpoints: Sequence[Path],
     tasks: Sequence[Path],
     data: Path | None,
     say: Callable[[str], None],
+    found: Sequence[Path] = (),
 ) -> Library:
     """Open the public sets, the model that comes with CHARM, and these folders; submissions may be among the runs.
 
-    A folder of the wrong kind is an error. A damaged downloaded set is skipped and reported.
+    Runs that were `found`, not named, are the last ones to solve with. A folder of the wrong kind is an error.
+    A damaged downloaded set is skipped and reported.
     """
     solves = [path for path in runs if path.is_file() or path.suffix == ".json"]
     for path in solves:
@@ -93,13 +107,13 @@ def open_library(
                 f"{path}: not a submission of charm solve ({votes_file(path).name} is missing); "
                 f"files of tasks go after --tasks"
             )
-    runs = [path for path in runs if path not in solves]
-    domains = [domain_of(run) for run in runs]
+    runs = [*(path for path in runs if path not in solves), *found]
     for path in checkpoints:
         newest_checkpoint(path)  # raises if there is none
-    own = [run for run, domain in zip(runs, domains, strict=True) if domain.has_votes]
+    own = [run for run in runs if domain_of(run).solves_tasks]
     # The same folder may be among them twice, once by a relative path.
-    solvers = dict.fromkeys(path.resolve() for path in (*own, *checkpoints, released_model()))
+    ordered = (*(run for run in own if run not in found), *checkpoints, released_model(), *own)
+    solvers = dict.fromkeys(path.resolve() for path in ordered)
     sources = [load_source(path) for path in tasks]
     try:
         sources += load_available(data)
@@ -110,7 +124,7 @@ def open_library(
         {source.name: source for source in sources},
         dict(zip(names_of(runs), runs, strict=True)) if runs else {},
         dict(zip(names_of(list(solvers)), solvers, strict=True)),
-        available(package_folder(data)),
+        available(package_file(data)),
         data,
         dict(zip(names_of(solves), solves, strict=True)) if solves else {},
     )
@@ -120,7 +134,7 @@ def open_library(
 
 
 def chosen(query: Query, name: str, among: Mapping[str, Any]) -> Any:
-    """The item that a query names."""
+    """Return the item that a query names."""
     wanted = query.get(name, "")
     if wanted not in among:
         raise CharmError(f"unknown {name} {wanted!r}")
@@ -128,24 +142,24 @@ def chosen(query: Query, name: str, among: Mapping[str, Any]) -> Any:
 
 
 def number(query: Query, name: str, limit: int) -> int:
-    """An integer of the query in 0..limit; 0 if it is missing."""
+    """Return an integer of the query in 0..limit; 0 if it is missing."""
     text = query.get(name, "0")
     if not (text.isascii() and text.isdigit() and len(text) <= 16 and int(text) <= limit):
         raise CharmError(f"{name} must be an integer in 0..{limit}, got {text[:20]!r}")
     return int(text)
 
 
-def found_task(library: Library, query: Query) -> Task:
+def chosen_task(library: Library, query: Query) -> Task:
     source: Source = chosen(query, "set", library.sources)
     wanted = query.get("task", "")
-    for task in source.tasks:
-        if task.id == wanted:
-            return task
-    raise CharmError(f"no task {wanted!r} in {source.name}")
+    task = next((task for task in source.tasks if task.id == wanted), None)
+    if task is None:
+        raise CharmError(f"no task {wanted!r} in {source.name}")
+    return task
 
 
 def view_of(query: Query) -> View:
-    """The view that the query's seed draws, or the one with its symmetry and recolouring."""
+    """Return the view that the query's seed draws, or the one with its symmetry and recolouring."""
     if "seed" in query:
         key = keyed.key_of("view", number(query, "seed", MAX_NUMBER))
         return View.from_code(int(keyed.below(key, np.zeros(1, np.int64), np.array([VIEWS]))[0]))
@@ -155,20 +169,11 @@ def view_of(query: Query) -> View:
     return View(number(query, "turn", 7), tuple(map(int, colors)))
 
 
-def view_json(view: View) -> JsonObject:
-    return {
-        "name": str(view),
-        "turn": view.dihedral,
-        "colors": "".join(map(str, view.colors)),
-        "code": view.code,
-    }
-
-
 # Tasks
 
 
 def start_json(library: Library) -> JsonObject:
-    """Data that the pages load at the start."""
+    """Return what the pages load at the start."""
     return {
         **drawing(),
         "tokens": PALETTE,
@@ -183,11 +188,12 @@ def start_json(library: Library) -> JsonObject:
             name: {"title": one.title, "tasks": sorted(one.tasks)} for name, one in library.generators.items()
         },
         "modes": list(MODES.items()),
+        "example": EXAMPLE if EXAMPLE["set"] in library.sources else None,
     }
 
 
 def tasks_json(library: Library, query: Query) -> JsonObject:
-    """All tasks of a set, with their first demonstrations as thumbnails."""
+    """List all tasks of a set, with their first demonstrations as thumbnails."""
     source: Source = chosen(query, "set", library.sources)
     return {
         "tasks": [
@@ -205,13 +211,18 @@ def tasks_json(library: Library, query: Query) -> JsonObject:
 
 
 def task_json(library: Library, query: Query) -> JsonObject:
-    """A task under a view. Test outputs are included only if the query asks for them."""
-    task, view = found_task(library, query), view_of(query)
+    """Return a task under a view. Test outputs are included only if the query asks for them."""
+    task, view = chosen_task(library, query), view_of(query)
     shown = view.apply_to_task(task)
     answers = query.get("answers") == "1"
+    ids = [None, *(one.id for one in library.sources[query["set"]].tasks), None]
+    place = ids.index(task.id)
+    colors = "".join(map(str, view.colors))
     return {
         "id": task.id,
-        "view": view_json(view),
+        "before": ids[place - 1],
+        "after": ids[place + 1],
+        "view": {"name": str(view), "turn": view.dihedral, "colors": colors, "code": view.code},
         "generators": _generators_of(library, task.id),
         "demos": [[digits(grid) for grid in pair.grids()] for pair in shown.train],
         "tests": [
@@ -227,8 +238,8 @@ def task_json(library: Library, query: Query) -> JsonObject:
 
 
 def canvas_json(library: Library, query: Query) -> JsonObject:
-    """One pair of a task under a view as the model sees it: tokens at a position on a canvas."""
-    task = found_task(library, query)
+    """Return one pair of a task under a view as the model sees it: tokens at a position on a canvas."""
+    task = chosen_task(library, query)
     part = query.get("part", "train")
     if part not in ("train", "test"):
         raise CharmError(f"part must be train or test, got {part!r}")
@@ -248,14 +259,13 @@ def canvas_json(library: Library, query: Query) -> JsonObject:
         "top": top,
         "left": left,
         "room": [room_down, room_right],
-        "view": view_json(view),
         "input": token_text(tokens[0]),
         "output": token_text(tokens[1]) if len(tokens) == 2 else None,
     }
 
 
 def canvas_side(canvas: str, task: Task, pair: Pair) -> int:
-    """Side of the full canvas, of one that fits this pair, or of one that fits all visible grids of the puzzle."""
+    """Return the side of the full canvas, of one that fits this pair, or of one that fits the visible grids."""
     if canvas not in CANVASES:
         raise CharmError(f"canvas must be one of {', '.join(CANVASES)}; got {canvas!r}")
     if canvas == "full":
@@ -265,7 +275,7 @@ def canvas_side(canvas: str, task: Task, pair: Pair) -> int:
 
 
 def token_text(tokens: Tokens) -> str:
-    """Tokens as rows of base-12 digits, "0123/45ab"."""
+    """Write tokens as rows of base-12 digits, "0123/45ab"."""
     return "/".join("".join(TOKEN_DIGITS[token] for token in row) for row in tokens.tolist())
 
 
@@ -277,7 +287,7 @@ def _generators_of(library: Library, task_id: str) -> list[str]:
 
 
 def sample_json(library: Library, sampler: Sampler, query: Query) -> JsonObject:
-    """One generated pair, determined by the task, the seed and the attempt."""
+    """Return one generated pair, determined by the task, the seed and the attempt."""
     generators: Generators = chosen(query, "generator", library.generators)
     task = query.get("task", "")
     seed, attempt = number(query, "seed", MAX_NUMBER), number(query, "attempt", MAX_NUMBER)
@@ -297,7 +307,7 @@ def sample_json(library: Library, sampler: Sampler, query: Query) -> JsonObject:
 
 
 def run_json(library: Library, query: Query, now: float | None = None) -> JsonObject:
-    """The current state of a run, which may still be training: progress, curves, the newest evaluation."""
+    """Return the current state of a run, which may still be training: progress, curves, the newest evaluation."""
     run: Path = chosen(query, "run", library.runs)
     domain = domain_of(run)
     lines = read_metrics(run)
@@ -322,18 +332,16 @@ def run_json(library: Library, query: Query, now: float | None = None) -> JsonOb
         "seconds_since": max((time.time() if now is None else now) - written[-1], 0.0) if written else None,
         "checkpoints": len(steps_of(run)),
         "evaluation": (newest(run) if newest else None) or newest_scores(lines),
-        "voted": domain.has_votes and any((run / "votes").glob("step_*/loops_*/rank_*.npz")),
+        "voted": domain.solves_tasks and any((run / "votes").glob("step_*/loops_*/rank_*.npz")),
         # SVG of numbers and our own titles, which are escaped.
         "curves": [curves_svg(title, [points], share) for title, points, share in drawn if points],
     }
 
 
 def updates_per_second(lines: Sequence[JsonObject]) -> float | None:
-    """Median rate over the newest lines, so that an evaluation or a pause has no effect."""
+    """Return the median rate over the newest lines, so that an evaluation or a pause has no effect."""
     timed = [line for line in lines if "loss" in line and is_number(line.get("time"))][-RATE_LINES:]
-    steps = [
-        (after["step"] - before["step"], after["time"] - before["time"]) for before, after in pairwise(timed)
-    ]
+    steps = [(after["step"] - before["step"], after["time"] - before["time"]) for before, after in pairwise(timed)]
     rates = [updates / seconds for updates, seconds in steps if updates > 0 and seconds > 0]
     return median(rates) if rates else None
 
@@ -344,12 +352,12 @@ def updates_per_second(lines: Sequence[JsonObject]) -> float | None:
 def watch_json(library: Library, query: Query) -> JsonObject:
     path: Path = chosen(query, "solve", library.solves)
     if "task" in query:
-        return watched_task_json(path, query["task"], library.sources, SHOWN)
+        return watched_task_json(path, query["task"], library.sources.values(), SHOWN)
     return watched_json(path, query["solve"])
 
 
 def models_json(library: Library) -> JsonObject:
-    """Names of models that can solve a task now, and of runs that have no checkpoint yet."""
+    """Return the names of models that can solve a task now, and of runs that have no checkpoint yet."""
     ready = [name for name, path in library.models.items() if saved_model(path) is not None]
     return {"models": ready, "waiting": [name for name in library.models if name not in ready]}
 
@@ -370,7 +378,7 @@ def pasted_json(text: Any) -> JsonObject:
 
 
 def known_task(library: Library, task: Task, model: Path) -> JsonObject | None:
-    """The public task with these demonstrations: its id, its answers, and whether the model was trained on it."""
+    """Return the public task with these demonstrations: its id, its answers, and whether the model learned it."""
     for name, source in library.sources.items():
         for one in source.tasks:
             if one.train == task.train:
@@ -385,10 +393,8 @@ def known_task(library: Library, task: Task, model: Path) -> JsonObject | None:
     return None
 
 
-def solve_request(
-    library: Library, body: JsonObject
-) -> tuple[Task, str, Path, SolveOptions, JsonObject | None]:
-    """The task to solve, the model's name and path, the options, and the result of `known_task`."""
+def solve_request(library: Library, body: JsonObject) -> tuple[Task, str, Path, SolveOptions, JsonObject | None]:
+    """Return the task to solve, the model's name and path, the options, and the result of `known_task`."""
     name, model = body.get("name", "drawn"), body.get("model")
     # This also rejects half of a surrogate pair, which is not printable.
     if not isinstance(name, str) or not name.strip() or len(name) > 100 or not name.isprintable():

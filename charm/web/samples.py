@@ -26,14 +26,14 @@ class Generators:
     tasks: frozenset[str]
 
     def rule(self, task: str) -> str | None:
-        """The rule in words, if there is a description."""
+        """Return the rule in words, if there is a description."""
         return load_package(task, self.provider.root).rule if isinstance(self.provider, ReArc2) else None
 
 
 def available(package: Path, root: Path = ROOT) -> dict[str, Generators]:
-    """Re-ARC2, and Re-ARC if its generators were downloaded; `package` is their folder."""
+    """Return Re-ARC2, and Re-ARC if its generators were downloaded; `package` is their file."""
     found = {}
-    if package.is_dir():
+    if package.is_file():
         rearc = ReArc(package)
         found["rearc"] = Generators("Re-ARC", rearc, frozenset(rearc.tasks))
     found["rearc2"] = Generators("Re-ARC2", ReArc2(root), frozenset(package_ids(root)))
@@ -49,7 +49,7 @@ class Sampler:
         self._worker: tuple[BaseProcess, Connection] | None = None  # kept: it has loaded the generators
 
     def draw(self, generators: Generators, task: str, seed: int, attempt: int) -> Pair:
-        """The pair of this attempt, confirmed by its verifier; raises if there is none."""
+        """Return the pair of this attempt, confirmed by its verifier, or raise if there is none."""
         name = f"{generators.title}, task {task}, seed {seed}, attempt {attempt}"
         if task not in generators.tasks:
             raise CharmError(f"{generators.title} has no generator for task {task}")

@@ -34,6 +34,7 @@ from charm.domains import PageOptions
 from charm.errors import CharmError
 from charm.report.html import DRAWING, STYLE, script_json
 from charm.report.pages import write_pages
+from charm.report.solved import write_solve_page
 from charm.solving.options import BUDGET, CPU_BUDGET
 from charm.web import api
 from charm.web.api import Library
@@ -79,9 +80,7 @@ class Viewer(ThreadingHTTPServer):
             super().__init__((ADDRESS, port), Handler)
         except (OSError, OverflowError) as error:
             reason = getattr(error, "strerror", None) or error
-            raise CharmError(
-                f"port {port} cannot be used ({reason}); use --port 0 for any free port"
-            ) from error
+            raise CharmError(f"port {port} cannot be used ({reason}); use --port 0 for any free port") from error
         self.library, self.solving, self.sampler = library, Solving(device), Sampler()
         self.secret = secrets.token_urlsafe(24)
         self.tickets: set[str] = set()
@@ -115,10 +114,13 @@ class Viewer(ThreadingHTTPServer):
             super().handle_error(request, client_address)
 
     def report(self, query: api.Query) -> bytes:
-        run: Path = api.chosen(query, "run", self.library.runs)
-        options = PageOptions(data=self.library.data)
+        library, is_solve = self.library, "solve" in query
+        path: Path = api.chosen(query, *(("solve", library.solves) if is_solve else ("run", library.runs)))
         with self.reporting, tempfile.TemporaryDirectory() as scratch:
-            return write_pages([run], Path(scratch, "report.html"), options).read_bytes()
+            out = Path(scratch, "report.html")
+            if is_solve:
+                return write_solve_page(path, out, library.sources.values()).read_bytes()
+            return write_pages([path], out, PageOptions(data=library.data)).read_bytes()
 
 
 def _texts(start: Mapping[str, Any]) -> dict[str, tuple[str, bytes]]:
@@ -174,7 +176,7 @@ class Handler(BaseHTTPRequestHandler):
         """Do not log requests; the terminal is for messages to the user."""
 
     def _handle(self, answer: Callable[[str, dict[str, str]], None]) -> None:
-        self.close_connection = True  # whatever is left unread is not the next request
+        self.close_connection = True  # bytes that are left unread are not the next request
         try:
             path, _, query = self.path.partition("?")
             first, slash, name = path.removeprefix("/").partition("/")
@@ -207,9 +209,7 @@ class Handler(BaseHTTPRequestHandler):
         if knows and slash:
             return True
         if self.command != "GET" or name.startswith("api/"):
-            raise Refused(
-                403, "this page is from an earlier start of charm view; open the address it printed"
-            )
+            raise Refused(403, "this page is from an earlier start of charm view; open the address it printed")
         with suppress(KeyError):
             if not knows:
                 viewer.tickets.remove(first)

@@ -6,15 +6,14 @@ import threading
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 from charm import processes
 from charm.errors import CharmError
-from charm.evaluation.ranking import Candidate
-from charm.evaluation.submission import Submission, attempts
+from charm.evaluation.ranking import Candidate, Submission, attempts
 from charm.report.folder import JsonObject
 from charm.solving.options import SolveOptions
 from charm.solving.solution import CANDIDATES
@@ -24,9 +23,7 @@ from charm.tasks.task import Question, Task, digits, questions_of
 from charm.web.watching import votes_json
 
 LONGEST_BUDGET = 86_400.0  # a day of seconds
-UNWATCHED = (
-    600.0  # seconds without a page after which a solve ends; a page in the background asks every minute
-)
+UNWATCHED = 600.0  # seconds without a page after which a solve ends; a page in the background asks every minute
 SHOWN = 10  # maximum number of candidates per test input
 
 
@@ -68,11 +65,9 @@ class Solving:
             )
         with self._lock:
             if self._job is not None and self._job.state == "working":
-                raise CharmError(
-                    f"task {self._job.task.id} is still being solved; cancel it or wait until it ends"
-                )
+                raise CharmError(f"task {self._job.task.id} is still being solved; cancel it or wait until it ends")
             began = self.looked_at = time.monotonic()
-            process, connection = processes.start(_work, task, path, options, self.device, began)
+            process, connection = processes.start(_work, task, path, options, self.device)
             job = self._job = BrowserJob(task, model, options, process, known, began)
         threading.Thread(target=self._listen, args=(job, connection), daemon=True).start()
         return self.status()
@@ -110,7 +105,7 @@ class Solving:
             }
 
     def submission(self) -> Submission:
-        """The best two answers so far for every test input."""
+        """Return the best two answers so far for every test input."""
         with self._lock:
             if self._job is None:
                 raise CharmError("no task has been solved yet")
@@ -153,17 +148,14 @@ class Solving:
         job.version += 1
 
 
-def _work(
-    connection: Connection, task: Task, model: Path, options: SolveOptions, device: str, began: float
-) -> None:
-    """Solve a task; as for `charm solve`, its budget also pays for starting Python and loading the model."""
+def _work(connection: Connection, task: Task, model: Path, options: SolveOptions, device: str) -> None:
+    """Solve a task; as for `charm solve`, its budget begins with the first update."""
     problems: list[str] = []
-    left = options.budget - (time.monotonic() - began)
     try:
         solve(
             [task],
             model,
-            replace(options, budget=max(left, 1e-3)),
+            options,
             solve_devices(device, 1),
             lambda _, text: connection.send(("said", text)),
             lambda answers: connection.send(("found", answers[task.id])),

@@ -30,7 +30,7 @@ from rearc2.workbench.coverage import Coverage, coverage, simple_rules
 from rearc2.workbench.facts import grids_text
 from rearc2.workbench.records import Check
 from rearc2.workbench.regularities import SAMPLE, Broken, broken_regularities
-from rearc2.workbench.source_code import copied, forbidden, independence
+from rearc2.workbench.source_code import find_copies, find_forbidden, independence
 
 PAIRS, QUICK_PAIRS = 1000, 100
 SECONDS = 60.0  # CPU time for all pairs
@@ -87,7 +87,7 @@ class Report:
         )
 
     def lines(self) -> list[str]:
-        """Lines about what was dropped, noted, declared and wrong."""
+        """List what was dropped, noted, declared and wrong, in lines."""
         return [
             *(f"dropped: {reason} {count:,}" for reason, count in sorted(self.record.rejects.items())),
             *(f"note: {note}" for note in self.notes),
@@ -138,7 +138,7 @@ def check_package(task: str, pairs: int = PAIRS, root: Path = packages.ROOT) -> 
 
 
 def regularities_of(task: str, root: Path = packages.ROOT) -> dict[str, str]:
-    """Only the part of a check that lists broken regularities, with as few pairs as possible."""
+    """List broken regularities, the one part of a check, with as few pairs as possible."""
     package = packages.load_package(task, root)
     wanted = SAMPLE if package.cap is None else min(SAMPLE, package.cap)
     block, _ = collect(packages.ReArc2(root).make, task, wanted, ATTEMPT_SECONDS)
@@ -178,8 +178,8 @@ def _check_source(report: Report) -> None:
     tree = ast.parse(package.path.read_bytes())
     failures, notes = independence(tree)
     report.notes += notes
-    report.failures += [f"4. {failure}" for failure in failures + forbidden(tree)]
-    for sentence in copied(tree, packages.official_pairs(package.id)):
+    report.failures += [f"4. {failure}" for failure in failures + find_forbidden(tree)]
+    for sentence in find_copies(tree, packages.official_pairs(package.id)):
         report.finding(4, "literal", f"{sentence} (the exception is called 'literal')")
 
 
@@ -276,7 +276,7 @@ def _check_again(report: Report, block: PairBlock, root: Path) -> None:
 
 
 def problems(package: packages.Package, block: PairBlock) -> list[str]:
-    """What the fresh process finds."""
+    """List what the fresh process finds wrong."""
     found = []
     for number in reversed(range(len(block))):
         before, after = block.pair(number)
@@ -295,7 +295,7 @@ def problems(package: packages.Package, block: PairBlock) -> list[str]:
 
 
 def _reproduces(rival: packages.GridRule, pair: Pair) -> bool:
-    """Whether a rival gives the output; one that fails on the input does not."""
+    """Return whether a rival gives the output; one that fails on the input does not."""
     try:
         return packages.same(packages.apply_rule(rival, pair.input), pair.output)
     except Exception:

@@ -41,7 +41,7 @@ GUESSED = 0.6
 
 
 def measures(pair: Pair) -> dict[str, int]:
-    """The measures whose ranges are compared. Objects are 8-connected, of one colour, without the commonest colour."""
+    """Return the measures to compare. Objects are 8-connected, of one colour, without the commonest colour."""
     found = {}
     for name, grid in zip(("in", "out"), pair.grids(), strict=True):
         found[f"{name} height"], found[f"{name} width"] = grid.shape
@@ -130,7 +130,7 @@ def _spread(values: list[int]) -> Spread:
 
 
 def simple_rules(official: Sequence[Pair], generated: Sequence[Pair]) -> dict[str, str]:
-    """Wrong but simple rules that explain the generated pairs: a sentence for each finding, by name.
+    """Find wrong but simple rules that explain the generated pairs: a sentence for each finding, by name.
 
     A simple rule that explains all official pairs is not wrong; it is the rule.
     """
@@ -158,13 +158,13 @@ def _is_image(number: int, before: Grid, after: Grid) -> bool:
 
 
 def _constant(pairs: list[list[Grid]]) -> float:
-    """The share of the most common output."""
+    """Return the share of the most common output."""
     counts = Counter((after.shape, after.tobytes()) for _, after in pairs)
     return counts.most_common(1)[0][1] / len(pairs)
 
 
 def _frequent_color(pairs: list[list[Grid]]) -> float:
-    """One colour everywhere: the input's most common colour, with or without the background."""
+    """Return the share that is one colour everywhere: the input's most common one, with or without the background."""
 
     def explained(before: Grid, after: Grid) -> bool:
         color = after.flat[0]
@@ -175,7 +175,7 @@ def _frequent_color(pairs: list[list[Grid]]) -> float:
 
 
 def _recolouring(pairs: list[list[Grid]]) -> float:
-    """A fixed recolouring, cell by cell: each colour becomes its most common output colour."""
+    """Return the share that a fixed recolouring explains: each colour becomes its most common output colour."""
     counts: npt.NDArray[np.int64] = np.zeros((10, 10), np.int64)
     same = [(before, after) for before, after in pairs if before.shape == after.shape]
     for before, after in same:
@@ -196,6 +196,6 @@ def _palette(grid: Grid) -> set[int]:
 
 
 def _ground(grid: Grid) -> set[int]:
-    """The background colour, if the grid has a clear one."""
+    """Return the background colour, if the grid has a clear one."""
     color = most_common(grid)
     return {color} if grid.size >= 9 and (grid == color).mean() >= 0.3 else set()

@@ -78,7 +78,7 @@ def _table(task: str, block: PairBlock) -> pyarrow.Table:
 
 
 def _grids(grids: Sequence[Grid]) -> pyarrow.Array:
-    """A column of lists of rows."""
+    """Return a column of lists of rows."""
     import pyarrow
 
     rows = np.repeat([grid.shape[1] for grid in grids], [grid.shape[0] for grid in grids])
@@ -90,7 +90,7 @@ def _grids(grids: Sequence[Grid]) -> pyarrow.Array:
 
 
 def card(manifest: Manifest) -> str:
-    """The data set's card: its content and how it was produced."""
+    """Write the data set's card: its content and how it was produced."""
     plan, records = manifest.plan, manifest.tasks.values()
     pairs = sum(record.pairs for record in records)
     sizes = ((10**3, "n<1K"), (10**4, "1K<n<10K"), (10**5, "10K<n<100K"), (10**6, "100K<n<1M"))

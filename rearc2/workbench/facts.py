@@ -48,7 +48,7 @@ def facts_text(task: str) -> str:
 
 
 def grids_text(grids: Mapping[str, npt.NDArray[np.generic]]) -> str:
-    """Grids as digits, side by side under their names, or below each other if too wide."""
+    """Write grids as digits, side by side under their names, or below each other if too wide."""
     blocks = []
     for name, grid in grids.items():
         rows = ["".join("." if cell == 0 else str(cell) for cell in row) for row in grid.tolist()]
@@ -61,7 +61,7 @@ def grids_text(grids: Mapping[str, npt.NDArray[np.generic]]) -> str:
 
 
 def _grid(grid: Grid) -> Iterator[str]:
-    """Background, colours, lines, symmetries and objects of one grid."""
+    """Describe background, colours, lines, symmetries and objects of one grid."""
     ground = most_common(grid)
     counts = Counter(grid.ravel().tolist())
     colors = " ".join(f"{color}x{count}" for color, count in counts.most_common())
@@ -102,7 +102,7 @@ def _symmetry(grid: npt.NDArray[np.generic]) -> str:
 
 
 def _periods(grid: Grid) -> str:
-    """The periods of the rows and of the columns, if the grid contains at least two."""
+    """Return the periods of the rows and of the columns, if the grid contains at least two."""
 
     def period(rows: Grid) -> str:
         fitting = (p for p in range(1, len(rows) // 2 + 1) if np.array_equal(rows[p:], rows[:-p]))
@@ -112,7 +112,7 @@ def _periods(grid: Grid) -> str:
 
 
 def _gaps(things: list[Thing], grid: Grid) -> str:
-    """The smallest gap between boxes (-1: they overlap) and the free rows and columns around all objects."""
+    """Describe the smallest gap between boxes (-1: they overlap) and the free rows and columns around all objects."""
     if not things:
         return ""
     distances = [
@@ -132,7 +132,7 @@ def _gaps(things: list[Thing], grid: Grid) -> str:
 
 
 def _relation(before: Grid, after: Grid) -> Iterator[str]:
-    """How the output relates to the input."""
+    """Describe how the output relates to the input."""
     if before.shape == after.shape:
         changes = Counter(zip(before[before != after].tolist(), after[before != after].tolist(), strict=True))
         listed = ", ".join(f"{a}->{b} x{n}" for (a, b), n in sorted(changes.items()))
@@ -149,7 +149,7 @@ def _relation(before: Grid, after: Grid) -> Iterator[str]:
 
 
 def _constants(pairs: Mapping[str, Pair]) -> Iterator[str]:
-    """What is the same in all pairs, and the range of what varies."""
+    """Describe what is the same in all pairs, and the range of what varies."""
     grids = [pair.grids() for pair in pairs.values()]
     for side, number in (("input", 0), ("output", 1)):
         sizes = sorted({grid[number].shape for grid in grids})
@@ -190,7 +190,7 @@ def _size_rule(grids: list[list[Grid]]) -> str:
 
 
 def _changes(grids: list[list[Grid]]) -> Iterator[str]:
-    """For same-size tasks: what each colour becomes."""
+    """Describe what each colour becomes, for same-size tasks."""
     becomes: dict[int, Counter[int]] = {}
     for before, after in grids:
         for color in np.unique(before).tolist():

@@ -14,7 +14,7 @@ from rearc2.workbench.packages import ROOT, load_package
 
 
 def gallery(samples: Mapping[str, Iterable[Pair]], root: Path = ROOT) -> str:
-    """An HTML page with every task, its rule and its samples; the browser draws grids as they scroll into view."""
+    """Write an HTML page with every task, its rule and its samples; the browser draws grids that scroll into view."""
     sections = []
     for task, pairs in samples.items():
         grids = [[_digits(grid) for grid in pair.grids()] for pair in pairs]

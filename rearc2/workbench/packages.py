@@ -56,12 +56,12 @@ class Package:
 
 
 def listed_ids(root: Path = ROOT) -> list[str]:
-    """The ids that Re-ARC2 covers, in the list's order."""
+    """List the ids that Re-ARC2 covers."""
     return (root / "ids.txt").read_text("utf-8").split()
 
 
 def package_ids(root: Path = ROOT) -> list[str]:
-    """The ids that have a package, by folder scan, in the list's order."""
+    """List the ids that have a package, by folder scan, in the list's order."""
     found = {path.stem for path in (root / "tasks").glob("[!_]*.py")}
     listed = listed_ids(root)
     if unknown := sorted(found - set(listed)):
@@ -70,7 +70,7 @@ def package_ids(root: Path = ROOT) -> list[str]:
 
 
 def package_sha256(task: str, root: Path = ROOT) -> str | None:
-    """The hash of a package's file, if there is one."""
+    """Hash a package's file, if there is one."""
     path = root / "tasks" / f"{task}.py"
     return hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else None
 
@@ -118,7 +118,7 @@ def official_task(task: str) -> Task:
 
 
 def official_pairs(task: str) -> dict[str, Pair]:
-    """The official pairs by name: "train 0", ..., "test 0", ..."""
+    """Return the official pairs by name: "train 0", ..., "test 0", ..."""
     return official_task(task).named_pairs()
 
 
@@ -128,7 +128,7 @@ def _official_inputs(task: str) -> frozenset[bytes]:
 
 
 def draw(package: Package, seed: int, index: int) -> tuple[Cells, Cells]:
-    """The pair that the package generates at one attempt, independent of earlier draws; Retry if nothing fits."""
+    """Draw the pair that the package generates at one attempt, independent of earlier draws; Retry if nothing fits."""
     key = f"rearc2/{seed}/{package.id}/{index}".encode()
     rng = Random(int.from_bytes(hashlib.blake2b(key, digest_size=8).digest(), "little"))
     before, after = retrying(lambda: package.generate(rng))
@@ -136,14 +136,14 @@ def draw(package: Package, seed: int, index: int) -> tuple[Cells, Cells]:
 
 
 def apply_rule(rule: GridRule, grid: npt.NDArray[Any]) -> Cells:
-    """The rule's output for a read-only input. Cells are signed, so that differences do not wrap around."""
+    """Return the rule's output for a read-only input. Cells are signed, so that differences do not wrap around."""
     cells = np.array(grid, np.int64)
     cells.setflags(write=False)
     return _grid(rule(cells), "the result")
 
 
 def same(one: npt.NDArray[Any] | None, other: npt.NDArray[Any] | None) -> bool:
-    """Whether two grids exist and are equal."""
+    """Return whether two grids exist and are equal."""
     return one is not None and other is not None and np.array_equal(one, other)
 
 
@@ -155,7 +155,7 @@ class ReArc2:
     seed: int = 0
 
     def make(self, task: str, index: int) -> Sample | Rejected:
-        """Attempt `index` of a task: a pair that `verify` confirms, or the reason for a rejection."""
+        """Make attempt `index` of a task: a pair that `verify` confirms, or the reason for a rejection."""
         package = load_package(task, self.root)
         try:
             before, after = draw(package, self.seed, index)
@@ -187,7 +187,7 @@ class CorrectedReArc2(ReArc2):
 
 
 def corrected_pairs(task: str, root: Path = ROOT) -> list[tuple[Cells, Cells]]:
-    """The official pairs that a package declares wrong, with the rule's output."""
+    """Return the official pairs that a package declares wrong, with the rule's output."""
     package = load_package(task, root)
     official = official_pairs(task) if package.wrong else {}
     inputs = [np.array(official[name].input, np.int64) for name in package.wrong]
@@ -195,7 +195,7 @@ def corrected_pairs(task: str, root: Path = ROOT) -> list[tuple[Cells, Cells]]:
 
 
 def helpers_version() -> str:
-    """A hash of the helpers, which every package may use."""
+    """Hash the helpers, which every package may use."""
     digest = hashlib.sha256()
     for path in sorted((ROOT / "helpers").glob("*.py")):
         digest.update(f"{path.name} {hashlib.sha256(path.read_bytes()).hexdigest()}\n".encode())
@@ -203,7 +203,7 @@ def helpers_version() -> str:
 
 
 def built_version(task: str, root: Path = ROOT) -> str:
-    """The version of a task's built pairs, which is not in the plan; empty if there is no package.
+    """Return the version of a task's built pairs, which is not in the plan; empty if there is no package.
 
     Sets built before corrected pairs were included are made again.
     """
@@ -259,7 +259,7 @@ def build_rearc2(
 
 
 def describe(error: BaseException, path: Path) -> str:
-    """An exception in one line, with the last line of `path` in its traceback."""
+    """Describe an exception in one line, with the last line of `path` in its traceback."""
     frames = traceback.extract_tb(error.__traceback__)
     lines = [frame.lineno for frame in frames if frame.filename == str(path)]
     if isinstance(error, SyntaxError):
@@ -269,7 +269,7 @@ def describe(error: BaseException, path: Path) -> str:
 
 
 def _grid(value: Any, what: str) -> Cells:
-    """The value if it is an array of rows; the builder checks its legality."""
+    """Return the value if it is an array of rows; the builder checks its legality."""
     if not isinstance(value, np.ndarray) or value.ndim != 2:
         shape = f" of shape {value.shape}" if isinstance(value, np.ndarray) else ""
         raise TypeError(f"{what} must be a grid, got {type(value).__name__}{shape}")

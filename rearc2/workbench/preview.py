@@ -21,7 +21,7 @@ WIDTH = 1500  # pixels; pairs wrap here
 def generated_pairs(
     task: str, count: int, first: int = 0, seed: int = 0, root: Path = ROOT
 ) -> dict[str, Pair]:
-    """The first pairs, starting with attempt `first`, by name. Failed attempts are skipped."""
+    """Generate the first pairs, starting with attempt `first`, by name. Failed attempts are skipped."""
     provider = ReArc2(root, seed)
     found: dict[str, Pair] = {}
     for index in range(first, first + 20 * count):
@@ -37,7 +37,7 @@ def generated_pairs(
 
 
 def sheet(task: str, generated: Mapping[str, Pair], root: Path = ROOT) -> Panel:
-    """The picture: title, official pairs, and generated pairs if there are any."""
+    """Lay out the picture: title, official pairs, and generated pairs if there are any."""
     rule = load_package(task, root).rule if generated else "official pairs"
     official = official_pairs(task)
     shown = [*official.values(), *generated.values()]
@@ -77,7 +77,7 @@ def _flow(panel: Panel, pairs: Mapping[str, Pair], y: int, cell: int) -> int:
 
 
 def write_html(panels: Mapping[str, Panel], path: Path) -> None:
-    """One page with a sheet for each task."""
+    """Write one page with a sheet for each task."""
     parts = [
         f'<h2 id="{escape(task)}">{escape(task)}</h2>\n{panel_svg(panel)}' for task, panel in panels.items()
     ]

@@ -26,7 +26,7 @@ FAULTS = (MISMATCH, VERIFIER_FAILED, GENERATOR_FAILED, ILLEGAL, OVERTIME)
 def quarantine(
     folder: Path, package: Path, workers: int = 1, tasks: Sequence[str] = ()
 ) -> dict[str, list[str]]:
-    """Reasons for failing by task, for all tasks in the folder of pairs (or the given ones).
+    """Return the reasons for failing by task, for all tasks in the folder of pairs (or the given ones).
 
     `package` is Re-ARC's unpacked sub-package, from `fetch_package`.
     """

@@ -52,8 +52,8 @@ class Record:
     reading: Reading | None
     judgements: dict[str, str] = field(default_factory=dict)  # regularity -> "widened: ..." or "rival: ..."
 
-    def judged(self) -> dict[str, str]:
-        """Every broken regularity with its judgement."""
+    def judgement_texts(self) -> dict[str, str]:
+        """Return every broken regularity with its judgement."""
         broken = self.check.regularities if self.check else {}
         return {name: self.judgements.get(name, NOT_JUDGED) for name in broken}
 
@@ -80,8 +80,8 @@ def record_judgement(task: str, regularity: str, verdict: str, note: str, root: 
         raise CharmError(f"a judgement must be one of {', '.join(JUDGEMENTS)}; got {verdict}")
     if not note:
         raise CharmError(f"{task}: a judgement needs a note with the reason")
-    if regularity not in old.judged():
-        known = ", ".join(map(repr, old.judged())) or "none"
+    if regularity not in old.judgement_texts():
+        known = ", ".join(map(repr, old.judgement_texts())) or "none"
         raise CharmError(f"{task}: no broken regularity named {regularity!r}; recorded: {known}")
     _write(task, replace(old, judgements={**old.judgements, regularity: f"{verdict}: {note}"}), root)
 
@@ -101,7 +101,7 @@ def record_reading(task: str, verdict: str, note: str, root: Path = ROOT) -> Non
 
 
 def state(task: str, root: Path = ROOT) -> str:
-    """accepted | failed | unchecked (new or changed since), or without a package: open | missing."""
+    """Return accepted | failed | unchecked (new or changed since), or without a package: open | missing."""
     record = read_record(task, root)
     sha256 = package_sha256(task, root)
     if sha256 is None:
@@ -116,7 +116,7 @@ def accepted_ids(root: Path = ROOT) -> list[str]:
 
 
 def reading_state(task: str, root: Path = ROOT) -> str:
-    """The second reading of a package: a verdict, "stale" if the file changed since, or "unread"."""
+    """Return the second reading of a package: a verdict, "stale" if the file changed since, or "unread"."""
     reading = read_record(task, root).reading
     if reading is None:
         return "unread"

@@ -39,7 +39,7 @@ class Broken(NamedTuple):
 
 
 def broken_regularities(official: Sequence[Pair], generated: Sequence[Pair]) -> dict[str, Broken]:
-    """The regularities of the official pairs that the generated pairs break, by name."""
+    """Find the regularities of the official pairs that the generated pairs break, by name."""
     constants = {name: value for name, value in _constants(official).items() if value}
     ours, made = (_count(pairs, constants) for pairs in (official, generated[:SAMPLE]))
     broken = {}
@@ -51,7 +51,7 @@ def broken_regularities(official: Sequence[Pair], generated: Sequence[Pair]) -> 
 
 
 def _count(pairs: Sequence[Pair], constants: dict[str, int]) -> dict[str, tuple[int, int]]:
-    """For each regularity, the number of cases in which it holds and the number of all cases."""
+    """Count the cases in which each regularity holds, and all its cases."""
     holding: Counter[str] = Counter()
     cases: Counter[str] = Counter()
     for pair in pairs:
@@ -64,13 +64,13 @@ def _count(pairs: Sequence[Pair], constants: dict[str, int]) -> dict[str, tuple[
 
 
 def _constants(official: Sequence[Pair]) -> dict[str, int]:
-    """Values that are the same in all official pairs."""
+    """Return values that are the same in all official pairs."""
     found = [_values(pair) for pair in official]
     return {name: value for name, value in found[0].items() if all(values[name] == value for values in found)}
 
 
 def _values(pair: Pair) -> dict[str, int]:
-    """Counts that may be constant."""
+    """Return counts that may be constant."""
     sizes = [thing.size for thing in _objects(pair.input)]
     return {
         "number of input colours": len(np.unique(pair.input)),
@@ -151,7 +151,7 @@ def _kind_cases(things: list[Thing]) -> Iterator[Case]:
 
 
 def _gap_cases(things: list[Thing]) -> Iterator[Case]:
-    """Whether three or more objects in line have equal gaps."""
+    """Yield whether three or more objects in line have equal gaps."""
     for start, stop, line in (("left", "right", "top"), ("top", "bottom", "left")):
         lines: dict[int, list[Thing]] = {}
         for thing in things:
@@ -164,7 +164,7 @@ def _gap_cases(things: list[Thing]) -> Iterator[Case]:
 
 
 def _choice_cases(pair: Pair) -> Iterator[Case]:
-    """Properties that distinguish the object that is the answer, or the objects that change."""
+    """Yield properties that distinguish the object that is the answer, or the objects that change."""
     before, after = pair.grids()
     if before.shape == after.shape:
         things, subject = _objects(before), "objects that change"
@@ -181,7 +181,7 @@ def _choice_cases(pair: Pair) -> Iterator[Case]:
 
 
 def _properties(things: list[Thing], shape: tuple[int, ...]) -> dict[str, set[int]]:
-    """Numbers of the objects that have each property."""
+    """Return the numbers of the objects that have each property."""
     shapes = Counter(_key(thing.mask) for thing in things)
     colors = Counter(color for thing in things for color in set(thing.patch[thing.mask].tolist()))
     measures = {
@@ -242,11 +242,11 @@ def _flush(one: Thing, other: Thing) -> bool:
 
 
 def _touch(one: Thing, other: Thing) -> bool:
-    """Whether the boxes are next to each other, with a common edge."""
+    """Return whether the boxes are next to each other, with a common edge."""
     rows, columns = _gaps(one, other)
     return (rows == 0 and columns < 0) or (columns == 0 and rows < 0)
 
 
 def _objects(grid: Grid) -> list[Thing]:
-    """8-connected objects of one colour, except the most common colour."""
+    """Return the 8-connected objects of one colour, except the most common colour."""
     return objects(grid.astype(np.int64), most_common(grid))

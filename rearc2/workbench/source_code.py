@@ -48,15 +48,15 @@ def independence(tree: ast.Module) -> tuple[list[str], list[str]]:
     return failures, [f"generate and verify both use {name}(); read it twice" for name in shared]
 
 
-def forbidden(tree: ast.Module) -> list[str]:
-    """Uses of what is forbidden in a package: other modules, files, global state, its own random numbers."""
+def find_forbidden(tree: ast.Module) -> list[str]:
+    """Find what is forbidden in a package: other modules, files, global state, its own random numbers."""
     state = {name for node in tree.body for name in _assigned(node)}
     found = ((node, _forbidden(node, state)) for node in ast.walk(tree))
     return [f"line {getattr(node, 'lineno', 0)}: {what}" for node, what in found if what]
 
 
-def copied(tree: ast.Module, pairs: Mapping[str, Pair]) -> list[str]:
-    """Literals that contain an official grid or a large part of one, and literals that could hide one."""
+def find_copies(tree: ast.Module, pairs: Mapping[str, Pair]) -> list[str]:
+    """Find literals that contain an official grid or a large part of one, and literals that could hide one."""
     found = []
     numbers = 0
     for node in _literals(tree):
@@ -76,7 +76,7 @@ def copied(tree: ast.Module, pairs: Mapping[str, Pair]) -> list[str]:
 
 
 def _reach(start: str, functions: Mapping[str, ast.FunctionDef]) -> set[str]:
-    """The module's functions reachable from `start`, including itself."""
+    """Return the module's functions reachable from `start`, including itself."""
     seen: set[str] = set()
     waiting = [start]
     while waiting:
@@ -89,7 +89,7 @@ def _reach(start: str, functions: Mapping[str, ast.FunctionDef]) -> set[str]:
 
 
 def _forbidden(node: ast.AST, state: set[str]) -> str | None:
-    """Problems of this node alone; `state` are the module's variables."""
+    """Return the problem of this node alone; `state` are the module's variables."""
     match node:
         case ast.Import(names=names):
             modules = [alias.name for alias in names]
@@ -134,8 +134,8 @@ def _assigned(node: ast.stmt) -> Iterator[str]:
 
 
 def _literals(tree: ast.Module) -> Iterator[ast.expr]:
-    """Constants, and each list, tuple, set or dictionary, with those inside it; texts that are statements,
-    like docstrings, are left out."""
+    """Yield constants, and each list, tuple, set or dictionary, with those inside it; not texts that are statements,
+    like docstrings."""
     texts = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
     for node in ast.walk(tree):
         if (
@@ -146,7 +146,7 @@ def _literals(tree: ast.Module) -> Iterator[ast.expr]:
 
 
 def _cells(node: ast.expr) -> int:
-    """The number of cells that the literal could encode, without the literals inside it."""
+    """Count the cells that the literal could encode, without the literals inside it."""
     match node:
         case ast.Constant(value=str(text)):
             return len(_row(text))
@@ -156,7 +156,7 @@ def _cells(node: ast.expr) -> int:
 
 
 def _table(node: ast.expr) -> npt.NDArray[np.int64] | None:
-    """The literal as a table of colours, or None: rows of numbers, or of text with a digit or dot per cell."""
+    """Return the literal as a table of colours, or None: rows of numbers, or of text with a digit or dot per cell."""
     try:
         value = ast.literal_eval(node)
     except (ValueError, TypeError):  # a part of it is computed
@@ -172,7 +172,7 @@ def _table(node: ast.expr) -> npt.NDArray[np.int64] | None:
 
 
 def _row(value: object) -> list[int]:
-    """A row of cells, from integers or from text with digits, and dots for 0; empty if it is none."""
+    """Return a row of cells, from integers or from text with digits, and dots for 0; empty if it is none."""
     if isinstance(value, str) and len(value) > 1 and set(value) <= set("0123456789."):
         return [int(cell) for cell in value.replace(".", "0")]
     if isinstance(value, list | tuple) and all(isinstance(cell, int) for cell in value):
@@ -181,7 +181,7 @@ def _row(value: object) -> list[int]:
 
 
 def _overlaps(table: npt.NDArray[np.int64], pairs: Mapping[str, Pair]) -> list[str]:
-    """Official grids that contain the table as a large part, or as the whole grid row by row."""
+    """Find official grids that contain the table as a large part, or as the whole grid row by row."""
     if table.size < SMALL_PART or len(np.unique(table)) < 2:
         return []
     found = []
@@ -194,7 +194,7 @@ def _overlaps(table: npt.NDArray[np.int64], pairs: Mapping[str, Pair]) -> list[s
 
 
 def find(large: npt.NDArray[np.generic], small: npt.NDArray[np.generic]) -> tuple[int, int] | None:
-    """The first place (row, column) at which a grid has another as a part."""
+    """Find the first place (row, column) at which a grid has another as a part."""
     if small.shape[0] > large.shape[0] or small.shape[1] > large.shape[1]:
         return None
     windows = np.lib.stride_tricks.sliding_window_view(large, small.shape)

@@ -12,21 +12,21 @@ from charm.arc.run import train
 from charm.cli import main
 from charm.devices import Place
 from charm.models.model import CharmModel
-from charm.paper.variants import VARIANTS
+from charm.paper.runs import VARIANTS
 from charm.paths import data_dir
 from charm.tasks.audit import audit
 from charm.tasks.dataset import TaskSet, assemble, load_tasks
 from charm.tasks.keys import ArcKey
 from charm.tasks.sources import Source, load_source
 from charm.tasks.task import Pair
-from tests.tasks.test_dataset import add_synthetic
 from tests.toy import toy_config, write_toy_tasks
+from tests.toy.pairs import write_pairs
 
 
 def test_arc2_means_the_same_whatever_is_built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CHARM_DATA", str(tmp_path))
     without = preset("arc2")
-    add_synthetic(tmp_path / "rearc2", {"a": [Pair(np.ones((2, 2), np.uint8), np.zeros((2, 2), np.uint8))]})
+    write_pairs(tmp_path / "rearc2", {"a": [Pair(np.ones((2, 2), np.uint8), np.zeros((2, 2), np.uint8))]})
     assert preset("arc2") == without
     assert (without.data.synthetic, without.data.synthetic_views) == (("rearc", "rearc2"), "own")
     rearc = VARIANTS["arc2.cose-rearc"].full()
@@ -48,7 +48,7 @@ def test_missing_data_are_named_with_the_command_that_builds_them(
         ("concept-arc", f"; run {rearc2} {there} to build them"),
     ):
         if built == "rearc":
-            add_synthetic(where / built, {"00576224": [pair]})
+            write_pairs(where / built, {"00576224": [pair]})
         elif built:
             (where / built).mkdir()
         with pytest.raises(SystemExit) as stopped:
@@ -63,7 +63,7 @@ def test_training_on_partial_data_is_printed_and_recorded(tmp_path: Path) -> Non
     learned = write_toy_tasks(tmp_path / "learned", 2)
     (learned / "toy0.json").rename(learned / "toy9.json")
     (learned / "toy1.json").unlink()
-    add_synthetic(tmp_path / "rearc", {"toy9": [Pair(np.ones((2, 2), np.uint8), np.zeros((2, 2), np.uint8))]})
+    write_pairs(tmp_path / "rearc", {"toy9": [Pair(np.ones((2, 2), np.uint8), np.zeros((2, 2), np.uint8))]})
     data = replace(config.data, train=(str(learned),), synthetic=("rearc",), partial=True, data=tmp_path)
     said: list[str] = []
     train(replace(config, data=data), tmp_path / "run", Place(torch.device("cpu")), say=said.append)
@@ -94,9 +94,7 @@ HORIZON = """
 )
 def test_the_sweeps_are_the_papers(rows: str, start: str, name: str) -> None:
     table = [tuple(map(int, row.split())) for row in rows.replace("\n", " ").split(",")]
-    assert {name.format(*row) for row in table} == {
-        one for one in VARIANTS if one.startswith(f"sweep.{start}")
-    }
+    assert {name.format(*row) for row in table} == {one for one in VARIANTS if one.startswith(f"sweep.{start}")}
     for row in table:
         config = VARIANTS[name.format(*row)].full()
         shape = config.reasoner

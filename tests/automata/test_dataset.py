@@ -27,6 +27,7 @@ from charm.tasks.batch import view_tokens
 from charm.tasks.canvas import place
 from charm.tasks.view import View
 from tests.toy import batch
+from tests.toy.pairs import key_at
 
 TINY = BenchmarkConfig(rules=8, examples=6)
 
@@ -71,7 +72,7 @@ def test_trained_pairs_are_the_benchmarks_and_nothing_held_out_is_among_them(spl
     assert len(data.questions) == len(data.question_bank) == 96 * HELD_OUT
     held_out = {data.question_bank.pair(n).input.tobytes() for n in range(len(data.questions))}
     for block in data.mixtures[16].blocks:
-        puzzle, view = data.instances.key(int(block.rows[3]))
+        puzzle, view = key_at(data.instances, int(block.rows[3]))
         assert view == View(3)
         rule, _, horizon = puzzle.rpartition(" T")
         for number in block.pairs:
@@ -108,15 +109,13 @@ def test_canvases(canvas: int, moves: bool, home: Path) -> None:
     for n in range(32):
         output = data.bank.pair(int(draw.pair_N[n])).output
         assert output is not None
-        view = data.instances.key(int(draw.row_N[n]))[1]
+        view = key_at(data.instances, int(draw.row_N[n]))[1]
         wanted = place(view.apply(output), canvas, int(draw.top_N[n]), int(draw.left_N[n]))
         assert np.array_equal(targets[n].numpy().reshape(canvas, canvas), wanted)
 
 
 def test_a_missing_or_smaller_benchmark_is_told_with_the_command(home: Path, tmp_path: Path) -> None:
-    with pytest.raises(
-        CharmError, match=r"manifest.json is missing.*`charm car build --rules 8 --examples 6`"
-    ):
+    with pytest.raises(CharmError, match=r"manifest.json is missing.*`charm car build --rules 8 --examples 6`"):
         assemble_car(CarData(TINY, data=tmp_path))
     with pytest.raises(CharmError, match=r"run `charm car build` to build it"):
         assemble_car(CarData(data=home))
@@ -135,9 +134,7 @@ def test_sizes_told_beforehand_are_those_of_the_model(
     tmp_path: Path, split: Literal["single", "all"], memory: str
 ) -> None:
     """`charm params car-...` counts without the data what a model on the data has."""
-    benchmark = BenchmarkConfig(
-        families=("life", "generations"), rules=4, examples=1, side=5, horizons=(1, 2)
-    )
+    benchmark = BenchmarkConfig(families=("life", "generations"), rules=4, examples=1, side=5, horizons=(1, 2))
     write_benchmark(tmp_path / "car", build(benchmark))
     config = CarData(benchmark, split, canvas=5, data=tmp_path)
     design = CAR_MEMORIES[memory]

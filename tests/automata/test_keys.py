@@ -1,4 +1,3 @@
-import json
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +14,7 @@ from charm.tasks.dataset import Dataset
 from charm.tasks.instances import Instances
 from charm.tasks.keys import ArcKey, MemoryConfig
 from charm.tasks.view import View
-from tests.automata.toy import MEMORIES, toy_config, write_toy_benchmark
+from tests.toy.automata import MEMORIES, toy_config, write_toy_benchmark
 
 
 @pytest.fixture(scope="module")
@@ -137,22 +136,3 @@ def test_bad_combinations_and_memories_are_refused(home: Path, tmp_path: Path) -
         (tmp_path / "combinations.json").write_text(text)
         with pytest.raises(CharmError, match=r"combinations\.json: not a readable list"):
             CharmModel.from_pretrained(tmp_path)
-
-
-def test_files_of_earlier_releases_load(home: Path, tmp_path: Path) -> None:
-    """They list ARC's fields at their defaults, too; another value of such a field is refused."""
-    data, model = loaded(home, "three-factor CoSE")
-    model.save_pretrained(tmp_path)
-    path = tmp_path / "config.json"
-    config = json.loads(path.read_text())
-    config["memory"] |= CarMemory.retired
-    (tmp_path / "checkpoint.json").unlink()
-    path.write_text(json.dumps(config))
-    again = CharmModel.from_pretrained(tmp_path)
-    rows = torch.arange(len(data.instances))
-    assert again.config == model.config
-    assert torch.equal(again.task(rows), model.task(rows))
-    config["memory"]["task_width"] = 4
-    path.write_text(json.dumps(config))
-    with pytest.raises(CharmError, match="CarMemory has no field 'task_width'"):
-        CharmModel.from_pretrained(tmp_path)

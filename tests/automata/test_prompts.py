@@ -9,7 +9,7 @@ import pytest
 from charm.automata.benchmark import read_benchmark
 from charm.automata.dataset import CarData, combinations_of
 from charm.cli import main
-from tests.automata.toy import write_toy_benchmark
+from tests.toy.automata import write_toy_benchmark
 
 
 @pytest.fixture
@@ -93,17 +93,15 @@ def test_scores_are_those_counted_by_hand(home: Path, capsys: pytest.CaptureFixt
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("{", "line 1: not JSON"),
-        ("[" * 100_000, "line 1: not JSON"),
-        ('{"id": "a", "id": "b"}', "line 1: not JSON"),
+        ("{", "line 1: not readable"),
+        ("[" * 100_000, "line 1: not readable"),
+        ('{"id": "a", "id": "b"}', "line 1: not readable"),
         ("[]", "line 1: expected a JSON object, got list"),
         ('{"id": "B1/S1 T9", "answer": ""}', "'B1/S1 T9' is not among the 2 puzzles"),
         ('{"answer": ""}', 'expected the fields "id" and "answer"'),
     ],
 )
-def test_bad_answers_are_named(
-    home: Path, capsys: pytest.CaptureFixture[str], line: str, message: str
-) -> None:
+def test_bad_answers_are_named(home: Path, capsys: pytest.CaptureFixture[str], line: str, message: str) -> None:
     exported(home, "--puzzles", "1")
     (home / "answers.jsonl").write_text(line)
     with pytest.raises(SystemExit):

@@ -16,9 +16,9 @@ from charm.automata.run import (
     CarConfig,
     CarEvaluation,
     Prediction,
-    asked_of,
     evaluate,
     grouped_scores,
+    load_asked,
     predictions,
     read_car_config,
     rollout,
@@ -34,7 +34,7 @@ from charm.evaluation.decode import collect
 from charm.evaluation.protocols import Ballot
 from charm.evaluation.ranking import rank
 from charm.paper.counts import check_paper
-from tests.automata.toy import MEMORIES, toy_config, write_toy_benchmark
+from tests.toy.automata import MEMORIES, toy_config, write_toy_benchmark
 
 HERE = Place(torch.device("cpu"))
 
@@ -91,9 +91,7 @@ def test_votes_on_disk_are_ranked_again_without_a_model(run: Path, tmp_path: Pat
         scores(copy, CarEvaluation(), HERE)
 
 
-def test_missing_votes_are_made_from_checkpoints_and_equal_those_of_training(
-    run: Path, tmp_path: Path
-) -> None:
+def test_missing_votes_are_made_from_checkpoints_and_equal_those_of_training(run: Path, tmp_path: Path) -> None:
     copy = tmp_path / "run"
     shutil.copytree(run, copy)
     shutil.rmtree(copy / "votes")
@@ -128,7 +126,7 @@ def test_scores_by_group_on_hand_made_votes(home: Path) -> None:
     Wrong answers are wrong in every cell.
     """
     config = toy_config(home)
-    benchmark, asked = asked_of(config)
+    benchmark, asked = load_asked(config)
     answers = answer_key(benchmark, asked)
     questions = tuple(answers)
     horizon = {one.id: one.horizon for one in asked}
@@ -146,8 +144,7 @@ def test_scores_by_group_on_hand_made_votes(home: Path) -> None:
         for n, (question, answer) in enumerate(answers.items())
     ]
     right_at_2 = [
-        answer if horizon[question.task_id] == 2 else wrong[n]
-        for n, (question, answer) in enumerate(answers.items())
+        answer if horizon[question.task_id] == 2 else wrong[n] for n, (question, answer) in enumerate(answers.items())
     ]
     ballots = [Ballot(one, 0) for one in (*votes(mixed, 2), *votes(right_at_2, 1))]
     found = grouped_scores(rank(ballots, questions), answers, asked)
@@ -159,7 +156,7 @@ def test_scores_by_group_on_hand_made_votes(home: Path) -> None:
 
 
 def test_a_run_shows_its_answers_with_wrong_cells_marked(run: Path, home: Path) -> None:
-    benchmark, _ = asked_of(read_car_config(run))
+    benchmark, _ = load_asked(read_car_config(run))
     rule = benchmark.rules[2]
     found = predictions(run, rule, 1, HERE)
     assert [one.combination.horizon for one in found] == [1, 2]

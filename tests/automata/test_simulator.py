@@ -30,9 +30,7 @@ def test_equals_a_naive_loop(family: str) -> None:
     rng = np.random.default_rng(0)
     for number in range(4):
         rule = draw_rule(family, 1, number, side=11)  # type: ignore[arg-type]
-        start = rng.integers(0, rule.states, (2, 11, 13)).astype(
-            np.uint8
-        )  # not square: axes must not be confused
+        start = rng.integers(0, rule.states, (2, 11, 13)).astype(np.uint8)  # not square: axes must not be confused
         found = evolve(start, rule, (1, 3))
         for one, grid in enumerate(start):
             grid = naive(grid, rule)
@@ -53,9 +51,7 @@ def displacement(pattern: np.ndarray, rule: str, time: int) -> list[tuple[int, i
     """All shifts on the torus under which the pattern has become itself after `time` updates."""
     later = evolve(pattern[None], parse_rule(rule), (time,))[0, 0]
     side = len(pattern)
-    every = [
-        (i, j) for i in range(-(side // 2), side - side // 2) for j in range(-(side // 2), side - side // 2)
-    ]
+    every = [(i, j) for i in range(-(side // 2), side - side // 2) for j in range(-(side // 2), side - side // 2)]
     return [shift for shift in every if np.array_equal(np.roll(pattern, shift, (0, 1)), later)]
 
 

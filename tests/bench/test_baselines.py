@@ -48,9 +48,12 @@ def test_building_kernels_moves_nothing_and_training_follows_the_clock(name: str
         before = {key: value.clone() for key, value in job.model.state_dict().items()}
         build(job)
         assert all(torch.equal(value, before[key]) for key, value in job.model.state_dict().items())
-        began = time.perf_counter()
-        pace, seconds = train_for(job, 0.3)
-        assert 0.3 <= seconds <= time.perf_counter() - began
+        for limit in (0.3, 15.0):  # the second where an update takes long, on a busy machine
+            began = time.perf_counter()
+            pace, seconds = train_for(job, limit)
+            assert limit <= seconds <= time.perf_counter() - began
+            if len(pace.measured) > 1:
+                break
         assert len(pace.measured) > 1
         assert all(0 <= exact <= 1 and loss > 0 for loss, exact in pace.measured)
         assert any(not torch.equal(value, before[key]) for key, value in job.model.state_dict().items())
@@ -91,9 +94,7 @@ def test_an_interrupted_comparison_continues(
     assert (tmp_path / "varc" / "training.json").stat().st_mtime_ns == trained
     assert (tmp_path / "hrm" / "training.json").is_file()
 
-    monkeypatch.setattr(
-        sys, "argv", ["baselines.py", "--seed", "1", "--out", str(tmp_path), "--size", "tiny"]
-    )
+    monkeypatch.setattr(sys, "argv", ["baselines.py", "--seed", "1", "--out", str(tmp_path), "--size", "tiny"])
     with pytest.raises(SystemExit, match="another plan"):
         baselines.main()
 

@@ -14,7 +14,7 @@ from charm.devices import Place
 from charm.errors import CharmError
 from charm.language.config import LMConfig
 from charm.language.gpt import GPT
-from tests.language.toy import MEMORIES, TOY_GPT, VOCAB, toy_config
+from tests.toy.language import MEMORIES, TOY_GPT, VOCAB, toy_config
 
 
 @pytest.mark.parametrize("name", ["stock", "cose", "mixture"])
@@ -44,9 +44,7 @@ def test_presets_are_timed_beside_the_first(monkeypatch: pytest.MonkeyPatch, tmp
 
     monkeypatch.setattr(bench_lm, "lm_preset", preset)
     here = Place(torch.device("cpu"))
-    found = bench_lm.measure_lm(
-        ["stock", "engram"], LMBench(table_updates=("dense", "rows"), seconds=0.05), here
-    )
+    found = bench_lm.measure_lm(["stock", "engram"], LMBench(table_updates=("dense", "rows"), seconds=0.05), here)
     assert [(one.preset, one.table_update) for one in found] == [
         ("stock", ""),
         ("engram", "dense"),
@@ -63,7 +61,7 @@ def test_presets_are_timed_beside_the_first(monkeypatch: pytest.MonkeyPatch, tmp
 
 def test_a_model_that_diverges_is_not_timed(monkeypatch: pytest.MonkeyPatch) -> None:
     config = toy_config(None)  # type: ignore[arg-type]
-    rates = replace(config.optimizer, matrix_lr=1e30, head_lr=1e30, embedding_lr=1e30)
+    rates = replace(config.optimizer, matrix_lr=1e30, head_lr=1e30)
     monkeypatch.setattr(bench_lm, "lm_preset", lambda name: replace(config, optimizer=rates))
     with pytest.raises(CharmError, match="the loss is nan after a few updates"):
         bench_lm.measure_lm(["wild"], LMBench(seconds=0.05), Place(torch.device("cpu")))

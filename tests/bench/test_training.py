@@ -15,7 +15,7 @@ from charm.models.canvas.backbone import Reasoner
 from charm.models.canvas.config import CanvasConfig, hrm, trm
 from charm.models.vit.config import loopvit, varc
 from charm.models.vit.network import Vit
-from charm.models.writer import products
+from charm.models.writer import cpu
 from charm.models.writer.network import Writer
 from charm.models.writer.packs import Packs
 from charm.tasks.dataset import load_dataset
@@ -24,9 +24,7 @@ from charm.tasks.sequences import SEQUENCE_VOCABULARY
 SMALL = {"width": 32, "heads": 2, "layers": 2, "prefix": 3, "inner_multiple": 16, "compute_dtype": "float32"}
 
 
-@pytest.mark.parametrize(
-    "base", [CanvasConfig(recurrences=5, horizon=2), trm(), replace(hrm(), halt_outputs=1)]
-)
+@pytest.mark.parametrize("base", [CanvasConfig(recurrences=5, horizon=2), trm(), replace(hrm(), halt_outputs=1)])
 def test_flops_are_those_that_torch_counts(base: CanvasConfig) -> None:
     config, side, batch = replace(base, **SMALL), 4, 3
     reasoner = Reasoner(config)
@@ -47,7 +45,7 @@ def test_flops_are_those_that_torch_counts(base: CanvasConfig) -> None:
 
 @pytest.mark.parametrize("base", [varc(), loopvit()])
 def test_flops_of_a_vit_are_those_that_torch_counts(base: CanvasConfig) -> None:
-    """Beside a part that does not depend on the batch: the vectors of all symbols at all places of a patch."""
+    """Besides a part that does not depend on the batch: the vectors of all symbols at all places of a patch."""
     small = {"width": 16, "heads": 2, "layers": 1, "inner_multiple": 16, "compute_dtype": "float32"}
     vit = Vit(replace(base, **small, dropout=0.0))
 
@@ -74,19 +72,15 @@ def test_the_paper_size() -> None:
 @pytest.mark.parametrize("reads", ["forward", "whole"])
 def test_operations_of_a_writer(reads: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of torch's count, in which attention computes all pairs of a sequence, but questions alone where it does so."""
-    config = replace(
-        preset("base").reasoner, width=32, heads=2, layers=2, inner_multiple=8, compute_dtype="float32"
-    )
+    config = replace(preset("base").reasoner, width=32, heads=2, layers=2, inner_multiple=8, compute_dtype="float32")
     config = replace(config, dropout=0.0, reads=reads)
-    data = load_dataset(
-        replace(preset("base").data, synthetic=(), train=("arc1/training",), tasks=("25ff71a9",))
-    )
-    packs = Packs(data, 2048, 0, torch.device("cpu"))
+    data = load_dataset(replace(preset("base").data, synthetic=(), train=("arc1/training",), tasks=("25ff71a9",)))
+    packs = Packs(Writer(config), data, 2048, 0, torch.device("cpu"))
     packs.prepare(0)
     lengths = packs.pack.edges_N2[:-1].diff().long()  # the padding is not computed
-    monkeypatch.setattr(products, "has_slow_mkl", lambda: False)  # torch does not count oneDNN's products
+    monkeypatch.setattr(cpu, "has_slow_mkl", lambda: False)  # torch does not count oneDNN's products
     with FlopCounterMode(display=False) as counter, sdpa_kernel(SDPBackend.MATH), torch.no_grad():
-        Writer(config).loss(packs.pack, torch.zeros(packs.room, 32))
+        packs.writer.loss(packs.pack, torch.zeros(packs.room, 32))
     asked = (packs.pack.answers_N - packs.pack.edges_N2[:-2]).long()
     counted = lengths**2 - (asked * (lengths - asked) if reads == "whole" else 0)
     needed = lengths * (lengths + 1) // 2 + (asked * (asked - 1) // 2 if reads == "whole" else 0)

@@ -69,9 +69,7 @@ def test_what_was_not_asked_is_not_made_up() -> None:
     assert found["BWT"] == pytest.approx(-0.3)
     assert found["FWT"] is None  # no task was evaluated right before it was learned
     assert found["forgetting"] == pytest.approx(0.3)
-    assert found["AIA"] == pytest.approx(
-        (0.8 + 0.7) / 2
-    )  # the second stage was not asked about the first task
+    assert found["AIA"] == pytest.approx((0.8 + 0.7) / 2)  # the second stage was not asked about the first task
     assert found["WC-ACC"] == pytest.approx((0.6 + 0.5 + 1.0) / 3)
     r[1, 0] = NAN
     assert measures(r, STREAM)["BWT"] is measures(r, STREAM)["forgetting"] is None

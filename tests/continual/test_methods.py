@@ -9,15 +9,14 @@ import torch
 
 from charm.continual import run as run_module
 from charm.continual.drift import distance
-from charm.continual.methods import METHODS, Base, ewc, l2sp
+from charm.continual.methods import METHODS, Base, make_anchor
 from charm.models.model import CharmModel
 from charm.runs.checkpoint import newest_checkpoint
 from charm.runs.settings import read_config
 from charm.tasks.dataset import Dataset, load_dataset
 from charm.training.adaptation import Adaptation, Recipe, private_rows, private_tables, shared_parameters
-from tests.continual.test_run import learn
-from tests.toy_runs import HERE
-from tests.training.test_adaptation import prepared
+from tests.toy.runs import HERE
+from tests.toy.streams import learn, prepared
 
 VECTORS, ROWS = "memory.base.rows.weight", "memory.residual.rows.weight"
 NEW = ("new0", "new1", "new2", "new3")
@@ -28,7 +27,10 @@ def test_methods_are_the_papers() -> None:
     assert {name for name, method in METHODS.items() if method.joint} == {"joint"}
     assert {name for name, method in METHODS.items() if method.restores} == {"oracle"}
     assert {name for name, method in METHODS.items() if method.rehearses} == {"rehearsal"}
-    assert {name: m.anchor for name, m in METHODS.items() if m.anchor} == {"l2sp": l2sp, "ewc": ewc}
+    assert {name: (m.strength, m.by_importance) for name, m in METHODS.items() if m.strength} == {
+        "l2sp": (0.1, False),
+        "ewc": (0.01, True),
+    }
     both = ("composition", "full")
     assert {name: method.scopes for name, method in METHODS.items()} == {
         "memory-only": ("rows",),
@@ -50,7 +52,9 @@ def base_of(run: Path, halt_weight: float = 0.5) -> Base:
 
 def test_anchors_have_the_papers_strength(base: Path) -> None:
     """1e-1 for L2-SP and 1e-2 for EWC; the first pulls all weights alike, the second by their importance."""
-    alike, weighed = (make(base_of(base), "composition", Recipe(batch=4)) for make in (l2sp, ewc))
+    alike, weighed = (
+        make_anchor(METHODS[name], base_of(base), "composition", Recipe(batch=4)) for name in ("l2sp", "ewc")
+    )
     assert (alike.strength, weighed.strength) == (0.1, 0.01)
     assert alike.importance is None
     assert weighed.importance is not None
@@ -65,7 +69,7 @@ def test_the_importance_of_the_halt_head_goes_with_the_square_of_the_bases_halti
     found = {}
     for weight in (0.0, 0.25, 0.5):
         settled = base_of(base, weight)
-        anchor = ewc(settled, "full", Recipe(batch=4))
+        anchor = make_anchor(METHODS["ewc"], settled, "full", Recipe(batch=4))
         assert anchor.importance is not None
         names = list(shared_parameters(settled.model, "full"))
         found[weight] = dict(zip(names, anchor.importance, strict=True))["reasoner.halt_bias"]
@@ -133,9 +137,7 @@ def test_recipes_settings_reach_their_optimizers(base: Path, unseen: Path) -> No
     assert (vectors["weight_decay"], rows["weight_decay"], shared["weight_decay"]) == (0.0, 0.3, 0.2)
 
 
-def test_the_halting_weight_of_a_recipe_decides_whether_the_halt_head_learns(
-    base: Path, unseen: Path
-) -> None:
+def test_the_halting_weight_of_a_recipe_decides_whether_the_halt_head_learns(base: Path, unseen: Path) -> None:
     for weight in (0.0, 0.5):
         model, data = prepared(base, unseen)
         before = model.reasoner.halt_bias.detach().clone()

@@ -3,83 +3,21 @@ import json
 import socket
 import subprocess
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 from rich.console import Console
 
-from charm.continual.results import (
-    gather,
-    matrices,
-    memory_name,
-    read_records,
-    results_table,
-    rows_of,
-    settings_of,
-    short_count,
-    summarize,
-    write_json,
-    write_matrices,
-    write_results,
-)
+from charm.continual.records import matrices, memory_name, read_records, settings_of, summarize, write_matrices
+from charm.continual.results import gather, results_table, rows_of, short_count, write_results
 from charm.drawing.terminal import show
 from charm.errors import CharmError
 from charm.files import read_sealed
-
-MEMORY = {"design": "cose", "rank": 32, "task_width": 0}
-
-
-def write_run(folder: Path, method: str, seed: int, passes: list[float], final: float, base: float) -> Path:
-    """A finished run of `stages` stages, with 100 private and 1000 shared parameters."""
-    options = {
-        "method": method,
-        "scope": "composition" if method == "naive" else "full",
-        "stream": "some",
-        "recheck_every": 2,
-        "recipe": {"halt_weight": 0.0, "seed": seed},
-    }
-    learned_from: dict[str, Any] = {
-        "order": [f"task{n}" for n in range(len(passes))],
-        "skipped": {},
-        "base": {"model": {"memory": MEMORY}},
-    }
-    write_json(folder / "config.json", options)
-    write_json(folder / "data.json", learned_from)
-    for number, value in enumerate(passes, start=1):
-        stage = {
-            "stage": number,
-            "task": f"task{number - 1}",
-            "token_loss": 0.5,
-            "private_parameters": 100 + number,
-            "shared_parameters": 0 if method == "memory-only" else 1000,
-            "changed_values": 0 if method == "memory-only" else 7,
-            "distance": 0.0,
-            "seconds": 1.0,
-            "pass@1": value,
-            "pass@2": value,
-        }
-        write_json(folder / "stages" / f"{number:04d}.json", stage)
-    checks = (
-        {0: (0.0, 0.8)} if method == "oracle" else {0: (0.0, 0.8), 2: (0.25, 0.7), len(passes): (final, base)}
-    )
-    for stage, (stream, own) in checks.items():
-        record = {
-            "stage": stage,
-            "stream": {"pass@1": stream / 2, "pass@2": stream},
-            "base": {"pass@1": own, "pass@2": own},
-            "accuracy": {
-                "stream": {f"task{n}": stream for n in range(len(passes))},
-                "base": {"one": own, "two": own},
-            },
-        }
-        write_json(folder / "rechecks" / f"{stage:04d}.json", record)
-    write_json(folder / "result.json", summarize(folder))
-    return folder
+from tests.toy.streams import MEMORY, write_stream_run
 
 
 def test_a_summary_by_hand(tmp_path: Path) -> None:
-    found = summarize(write_run(tmp_path, "naive", 0, [1.0, 0.0, 1.0, 0.5], final=0.25, base=0.1))
+    found = summarize(write_stream_run(tmp_path, "naive", 0, [1.0, 0.0, 1.0, 0.5], final=0.25, base=0.1))
     assert found["immediate pass@2"] == 0.625
     assert (found["final pass@1"], found["final pass@2"]) == (0.125, 0.25)
     assert (found["base before"], found["base after"]) == (0.8, 0.1)
@@ -91,9 +29,9 @@ def test_a_summary_by_hand(tmp_path: Path) -> None:
 
 def test_the_matrix_of_a_run_is_stored_and_measured(tmp_path: Path) -> None:
     """Asked about everything before the stream, after two stages and at the end, and of each task right after it."""
-    found = summarize(write_run(tmp_path, "naive", 0, [1.0, 0.0, 1.0, 0.5], final=0.25, base=0.1))
+    found = summarize(write_stream_run(tmp_path, "naive", 0, [1.0, 0.0, 1.0, 0.5], final=0.25, base=0.1))
     write_matrices(tmp_path)
-    stored = np.load(tmp_path / "R.npz")
+    stream, base = matrices(read_records(tmp_path))
     nan = np.nan
     expected = [
         [0.0, 0.0, 0.0, 0.0],
@@ -102,11 +40,11 @@ def test_the_matrix_of_a_run_is_stored_and_measured(tmp_path: Path) -> None:
         [nan, nan, 1.0, nan],
         [0.25, 0.25, 0.25, 0.25],
     ]
-    np.testing.assert_array_equal(stored["stream_R"], expected)
-    assert stored["stream_tasks"].tolist() == ["task0", "task1", "task2", "task3"]
-    assert stored["stream_learned"].tolist() == [1, 2, 3, 4]
-    assert stored["base_R"].tolist()[::2] == [[0.8, 0.8], [0.7, 0.7], [0.1, 0.1]]
+    np.testing.assert_array_equal(stream.r, expected)
+    assert base.r.tolist()[::2] == [[0.8, 0.8], [0.7, 0.7], [0.1, 0.1]]
     written = read_sealed(tmp_path / "R.json")
+    assert written["stream"]["tasks"] == stream.tasks == ["task0", "task1", "task2", "task3"]
+    assert written["stream"]["learned"] == stream.learned.tolist() == [1, 2, 3, 4]
     assert written["stream"]["R"]["3"] == [None, None, 1.0, None]
     assert list(written["base"]["R"]) == ["0", "2", "4"]
     for name, value in written["stream"]["measures"].items():
@@ -120,7 +58,7 @@ def test_the_matrix_of_a_run_is_stored_and_measured(tmp_path: Path) -> None:
 
 
 def test_where_only_rows_move_what_was_not_asked_is_known(tmp_path: Path) -> None:
-    write_run(tmp_path, "memory-only", 0, [1.0, 0.5, 0.0, 0.0], 0.0, 0.8)
+    write_stream_run(tmp_path, "memory-only", 0, [1.0, 0.5, 0.0, 0.0], 0.0, 0.8)
     path = tmp_path / "config.json"
     path.write_text(path.read_text().replace('"full"', '"rows"'))
     stream, base = matrices(read_records(tmp_path))
@@ -132,26 +70,25 @@ def test_where_only_rows_move_what_was_not_asked_is_known(tmp_path: Path) -> Non
 
 def test_joint_runs_share_their_weights(tmp_path: Path) -> None:
     """(1000 + 101 + 102 + 103 + 104) / 4."""
-    found = summarize(write_run(tmp_path, "joint", 0, [1.0, 0.0, 1.0, 0.5], 0.25, 0.1))
+    found = summarize(write_stream_run(tmp_path, "joint", 0, [1.0, 0.0, 1.0, 0.5], 0.25, 0.1))
     assert found["updated_parameters"] == 352.5
 
 
 def test_the_oracle_adds_up_independent_tasks(tmp_path: Path) -> None:
-    found = summarize(write_run(tmp_path, "oracle", 0, [1.0, 0.0, 1.0, 0.5], 0.0, 0.0))
+    found = summarize(write_stream_run(tmp_path, "oracle", 0, [1.0, 0.0, 1.0, 0.5], 0.0, 0.0))
     assert found["retained"] == [[0, 0.0], [2, 0.25], [4, 0.625]]
     assert found["final pass@2"] == 0.625
     assert found["base after"] is None
 
 
 def test_tables_and_figures_over_methods_and_seeds(tmp_path: Path) -> None:
-    write_run(tmp_path / "a", "memory-only", 0, [1.0, 1.0, 0.0, 0.0], 0.50, 0.8)
-    write_run(tmp_path / "b", "memory-only", 1, [1.0, 1.0, 0.0, 0.0], 0.60, 0.8)
-    write_run(tmp_path / "c", "naive", 0, [1.0, 0.0, 0.0, 0.0], 0.0, 0.0)
-    write_run(tmp_path / "d", "oracle", 0, [1.0, 1.0, 1.0, 0.0], 0.0, 0.0)
+    write_stream_run(tmp_path / "a", "memory-only", 0, [1.0, 1.0, 0.0, 0.0], 0.50, 0.8)
+    write_stream_run(tmp_path / "b", "memory-only", 1, [1.0, 1.0, 0.0, 0.0], 0.60, 0.8)
+    write_stream_run(tmp_path / "c", "naive", 0, [1.0, 0.0, 0.0, 0.0], 0.0, 0.0)
+    write_stream_run(tmp_path / "d", "oracle", 0, [1.0, 1.0, 1.0, 0.0], 0.0, 0.0)
     (tmp_path / "unfinished").mkdir()
     groups = gather(tmp_path)
-    header, memory_only, *others = rows_of(groups)
-    line = dict(zip(header, memory_only, strict=True))
+    line, *others = rows_of(groups)
     assert line["Method"] == "memory-only"
     assert line["Params/task"] == "102.5"
     assert line["ACC"] == "55.00 ± 7.07"
@@ -160,7 +97,7 @@ def test_tables_and_figures_over_methods_and_seeds(tmp_path: Path) -> None:
     assert (line["Bytes/task"], line["Seconds/task"]) == ("410", "1.00")
     assert line["Changed values"] == "0"
     assert (line["Tasks"], line["Seeds"]) == ("4", "2")
-    assert [cells[1] for cells in others] == ["oracle", "naive"]
+    assert [cells["Method"] for cells in others] == ["oracle", "naive"]
     killed = subprocess.Popen(["true"])  # a process that has ended since
     killed.wait()
     left = tmp_path / f"retained.png.0a1b2c3d.{socket.gethostname()}-{killed.pid}.tmp"

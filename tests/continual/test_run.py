@@ -6,7 +6,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 import torch
 from safetensors import SafetensorError
@@ -14,8 +13,8 @@ from safetensors.torch import load_file
 
 from charm.continual import run as run_module
 from charm.continual.methods import METHODS
-from charm.continual.results import summarize
-from charm.continual.run import StreamOptions, run_stream
+from charm.continual.records import summarize
+from charm.continual.run import run_stream
 from charm.devices import Place
 from charm.errors import CharmError
 from charm.files import Terminated, locked, read_sealed
@@ -24,21 +23,14 @@ from charm.runs.checkpoint import folder_of, newest_checkpoint, steps_of
 from charm.tasks.keys import MemoryConfig
 from charm.training.adaptation import Adaptation, Recipe, shared_parameters
 from charm.training.engine import Engine
-from tests.toy_runs import HERE, toy_run, write_unseen
-
-RECIPE = Recipe(steps=3, batch=4, warmup=2, shared_lr=1e-2)
-OPTIONS = StreamOptions("", recipe=RECIPE, tasks=3, evaluate_views=4, base_views=4, recheck_every=2)
-
+from tests.toy.runs import HERE, toy_run, write_unseen
+from tests.toy.streams import OPTIONS, RECIPE, assert_same, learn, stages
 
 OTHERS = ("rehearsal", "replay", "lora", "sparse")
 
 
 class Killed(Exception):
     pass
-
-
-def learn(base: Path, out: Path, unseen: Path, **changes: Any) -> dict[str, Any]:
-    return run_stream(base, out, replace(OPTIONS, stream=str(unseen), **changes), HERE, lambda text: None)
 
 
 def learn_killed(base: Path, out: Path, unseen: Path, kill_at: int = 1, **changes: Any) -> None:
@@ -91,10 +83,6 @@ def test_a_folder_takes_one_stream_at_a_time(base: Path, unseen: Path, tmp_path:
     assert learn(base, tmp_path / "out", unseen)["final pass@2"] is not None
 
 
-def stages(out: Path) -> list[dict[str, Any]]:
-    return [json.loads(path.read_text()) for path in sorted((out / "stages").glob("*.json"))]
-
-
 @pytest.mark.parametrize(
     ("method", "scope"),
     [
@@ -103,9 +91,7 @@ def stages(out: Path) -> list[dict[str, Any]]:
         *((m, s) for m in ("naive", "l2sp", "ewc", "rehearsal", "replay") for s in ("composition", "full")),
     ],
 )
-def test_methods_that_move_shared_weights(
-    base: Path, unseen: Path, tmp_path: Path, method: str, scope: Any
-) -> None:
+def test_methods_that_move_shared_weights(base: Path, unseen: Path, tmp_path: Path, method: str, scope: Any) -> None:
     out = tmp_path / "out"
     found = learn(base, out, unseen, method=method, scope=scope, tasks=2)
     assert found["stages"] == 2
@@ -115,9 +101,7 @@ def test_methods_that_move_shared_weights(
     assert found["scope"] == (scope or "full")
     model = CharmModel.from_pretrained(newest_checkpoint(base))
     memory = sum(
-        p.numel()
-        for n, p in model.memory.named_parameters()
-        if n not in ("base.rows.weight", "residual.rows.weight")
+        p.numel() for n, p in model.memory.named_parameters() if n not in ("base.rows.weight", "residual.rows.weight")
     )
     shared = memory + (0 if scope == "composition" else sum(p.numel() for p in model.reasoner.parameters()))
     private = [32 + 8 * one["views"] for one in stages(out)]
@@ -137,11 +121,11 @@ def test_methods_that_move_shared_weights(
 def test_methods_that_move_a_part_of_the_reasoner(
     base: Path, unseen: Path, tmp_path: Path, method: str, scope: str
 ) -> None:
-    found = learn(base, tmp_path / "out", unseen, method=method, tasks=2, rank=2, units=3)
-    assert found["scope"] == scope
-    assert (
-        found["settings"] == {"lora": "rank 2, shared_lr 0.01", "sparse": "units 3, shared_lr 0.01"}[method]
+    found = learn(
+        base, tmp_path / "out", unseen, method=method, tasks=2, **({"rank": 2} if method == "lora" else {"units": 3})
     )
+    assert found["scope"] == scope
+    assert found["settings"] == {"lora": "rank 2, shared_lr 0.01", "sparse": "units 3, shared_lr 0.01"}[method]
     assert found["changed_values"] > 0
     model = CharmModel.from_pretrained(newest_checkpoint(base))
     shared = shared_parameters(model, found["scope"])
@@ -157,7 +141,7 @@ def test_methods_tell_what_they_keep(base: Path, unseen: Path, tmp_path: Path) -
     """Besides the model: nothing, a copy of the base, two of it, or the pairs of the tasks in the buffer."""
     kept = {}
     for method in ("naive", "l2sp", "ewc", "replay"):
-        learn(base, tmp_path / method, unseen, method=method, buffer=1)
+        learn(base, tmp_path / method, unseen, method=method, **({"buffer": 1} if method == "replay" else {}))
         kept[method] = [one["kept_bytes"] for one in stages(tmp_path / method)]
     shared = shared_parameters(CharmModel.from_pretrained(newest_checkpoint(base)), "composition")
     copy = 4 * sum(parameter.numel() for parameter in shared.values())
@@ -195,9 +179,7 @@ def whole(base: Path, tmp_path_factory: pytest.TempPathFactory) -> WholeRuns:
 
 
 @pytest.mark.parametrize("method", ["memory-only", "oracle", "joint", "ewc", *OTHERS])
-def test_a_killed_run_goes_on_to_the_same_end(
-    base: Path, whole: WholeRuns, tmp_path: Path, method: str
-) -> None:
+def test_a_killed_run_goes_on_to_the_same_end(base: Path, whole: WholeRuns, tmp_path: Path, method: str) -> None:
     """Killed after each checkpoint and each recheck."""
     kills = 0
     while True:
@@ -278,31 +260,6 @@ def test_a_run_killed_inside_a_stage_goes_on(
     assert_same(tmp_path / "whole", tmp_path / "killed")
 
 
-def assert_same(one: Path, other: Path) -> None:
-    """The same files; equal to the bit where they are weights, and but for the time where they are records."""
-
-    def files_of(run: Path) -> list[Path]:
-        files = (path.relative_to(run) for path in run.rglob("*") if path.is_file())
-        return sorted(file for file in files if file.parts[0] not in ("checkpoints", "metrics.jsonl"))
-
-    files = files_of(one)
-    assert files == files_of(other)
-    for file in files:
-        if file.suffix == ".json":
-            first, second = (json.loads((folder / file).read_text()) for folder in (one, other))
-            if isinstance(first, dict):
-                for record in (first, second):
-                    for name in ("seconds", "seconds_per_task", "learning_seconds", "record_sha256"):
-                        record.pop(name, None)
-            assert first == second, file
-        elif file.suffix == ".npz":  # which has the time in it
-            first, second = (np.load(folder / file) for folder in (one, other))
-            assert list(first) == list(second)
-            assert all(str(first[name]) == str(second[name]) for name in first), file
-        else:
-            assert (one / file).read_bytes() == (other / file).read_bytes(), file
-
-
 def test_a_finished_run_is_only_summed_up(base: Path, unseen: Path, tmp_path: Path) -> None:
     found = learn(base, tmp_path / "out", unseen)
     before = {path: path.stat().st_mtime_ns for path in (tmp_path / "out" / "stages").iterdir()}
@@ -359,9 +316,7 @@ def test_what_came_before_a_task_does_not_matter(
         lambda model: model.reasoner.tokens.mul_(1 - 1e-6),  # as weight decay would
         lambda model: model.reasoner.initial.add_(1e-3),  # a buffer
         lambda model: model.memory.residual.rows.weight[2].add_(1e-6),  # a row of the base
-        lambda model: model.memory.base.rows.weight[-1].add_(
-            1e-6
-        ),  # the vector of another task of the stream
+        lambda model: model.memory.base.rows.weight[-1].add_(1e-6),  # the vector of another task of the stream
     ],
 )
 def test_drift_stops_the_run(
@@ -380,9 +335,7 @@ def test_drift_stops_the_run(
     assert stages(tmp_path / "out") == []
 
 
-@pytest.mark.parametrize(
-    ("score", "when"), [(1, "recheck after 0 stages"), (3, "stage 1"), (5, "after 2 stages")]
-)
+@pytest.mark.parametrize(("score", "when"), [(1, "recheck after 0 stages"), (3, "stage 1"), (5, "after 2 stages")])
 def test_voting_must_not_change_anything_either(
     base: Path, unseen: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, score: int, when: str
 ) -> None:
@@ -414,9 +367,7 @@ def test_a_named_source_comes_from_the_data_folder_of_the_base(
 
 
 def test_a_malformed_task_does_not_cost_the_others(base: Path, unseen: Path, tmp_path: Path) -> None:
-    (unseen / "new2.json").write_text(
-        '{"train": [{"input": [[11]], "output": [[1]]}], "test": [{"input": [[1]]}]}'
-    )
+    (unseen / "new2.json").write_text('{"train": [{"input": [[11]], "output": [[1]]}], "test": [{"input": [[1]]}]}')
     (unseen / "toy0.json").write_text((unseen / "new1.json").read_text())
     found = learn(base, tmp_path / "out", unseen, tasks=0)
     assert sorted(one["task"] for one in stages(tmp_path / "out")) == ["new0", "new1", "new3"]
@@ -490,3 +441,7 @@ def test_bad_settings_are_refused() -> None:
         Recipe(batch=0)
     with pytest.raises(CharmError, match="no method"):
         replace(OPTIONS, method="magic")
+    with pytest.raises(CharmError, match="strength is for l2sp and ewc; the method naive does not use it"):
+        replace(OPTIONS, method="naive", strength=0.5)
+    with pytest.raises(CharmError, match="buffer is for replay; the method naive does not use it"):
+        replace(OPTIONS, method="naive", buffer=3)

@@ -5,7 +5,7 @@ import pytest
 
 from charm.continual.streams import load_stream
 from charm.errors import CharmError
-from charm.tasks.reading import read_tasks, unusable
+from charm.tasks.reading import read_tasks, unusable_tests
 from charm.tasks.sources import load_source
 
 
@@ -99,7 +99,7 @@ def test_of_two_tasks_with_one_id_none_is_read(unseen: Path, tmp_path: Path) -> 
     found, skipped = read_tasks([file])
     assert [task.id for task in found] == ["new1"]
     assert skipped == {"new0": f"{file}: task id new0 appears twice"}
-    assert unusable([file], skipped) == {"new0": 1}
+    assert unusable_tests([file], skipped) == {"new0": 1}
     other.write_text(json.dumps(tasks))
     assert list(read_tasks([other, other])[1]) == [f"{other}: task id {name} appears twice" for name in tasks]
     solutions = tmp_path / "some_solutions.json"

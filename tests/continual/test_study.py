@@ -24,6 +24,7 @@ from charm.continual.run import StreamBase, StreamJob, StreamOptions, run_stream
 from charm.devices import place
 from charm.models.model import CharmModel
 from charm.paper.records import read_record
+from charm.paper.runs import SIZES
 from charm.training.adaptation import private_tables
 
 
@@ -133,7 +134,7 @@ def check_together(
     write_tasks(study, tmp_path)
     train_base("smoke", device, tmp_path, (memory, 0))
     base = tmp_path / "bases" / f"{memory}-0"
-    start = study.stream(StreamOptions("", "memory-only", "rows"))
+    start = SIZES["stream1"][study.size].shrink(StreamOptions("", "memory-only", "rows"))
     recipe = replace(start.recipe, steps=6, batch=4, halt_weight=0.5)
     stream = str(tmp_path / "test.json")
     options = replace(start, stream=stream, recipe=recipe, views=4, scope="rows", recheck_every=100)

@@ -13,8 +13,8 @@ from charm.errors import CharmError
 from charm.models.model import CharmModel
 from charm.runs.checkpoint import newest_checkpoint
 from charm.training.adaptation import Recipe, shared_parameters
-from tests.toy_runs import HERE, write_unseen
-from tests.training.test_vit_job import vit_config
+from tests.toy.runs import HERE, write_unseen
+from tests.toy.vit import vit_config
 
 ROWS = "memory.residual.rows.weight"
 

@@ -6,7 +6,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 import torch
 from safetensors.torch import load_file
@@ -17,15 +16,15 @@ from charm.continual import run as run_module
 from charm.continual.methods import METHODS
 from charm.continual.run import StreamJob, StreamOptions, run_stream
 from charm.errors import CharmError
-from charm.files import Terminated
+from charm.files import Terminated, read_sealed
 from charm.models.model import CharmModel
 from charm.models.writer.packs import Packs
 from charm.runs.checkpoint import newest_checkpoint, steps_of
 from charm.tasks.sequences import LONGEST
 from charm.training.adaptation import Adaptation, Recipe, shared_parameters
-from tests.continual.test_run import assert_same, stages
-from tests.toy_runs import HERE, write_unseen
-from tests.training.test_writer_job import writer_config
+from tests.toy.runs import HERE, write_unseen
+from tests.toy.streams import assert_same, stages
+from tests.toy.writer import writer_config
 
 RECIPE = Recipe(steps=3, tokens=LONGEST, warmup=0, task_lr=0.1, shared_lr=1e-3)
 OPTIONS = StreamOptions("", recipe=RECIPE, tasks=2, views=4, evaluate_views=2, base_views=2, recheck_every=2)
@@ -56,14 +55,10 @@ def moved(base: Path, out: Path) -> set[str]:
     old, new = (load_file(path / "model.safetensors") for path in (newest_checkpoint(base), out / "model"))
     assert set(old) == set(new)
     bits = {name: (new[name][: len(value)], value) for name, value in old.items()}
-    return {
-        name for name, (a, b) in bits.items() if not torch.equal(a.view(torch.int32), b.view(torch.int32))
-    }
+    return {name for name, (a, b) in bits.items() if not torch.equal(a.view(torch.int32), b.view(torch.int32))}
 
 
-def test_memory_only_learns_a_task_and_no_bit_of_the_base_changes(
-    writer: Path, stream: Path, tmp_path: Path
-) -> None:
+def test_memory_only_learns_a_task_and_no_bit_of_the_base_changes(writer: Path, stream: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     found = learn(writer, out, stream, recipe=replace(RECIPE, steps=30), tasks=1)
     assert moved(writer, out) == set()
@@ -180,9 +175,7 @@ def test_votes_are_ranked_by_likelihood(
 
     monkeypatch.setattr(run_module, "rank", noted)
     learn(writer, tmp_path / "out", stream, tasks=1)
-    assert (
-        orders == ["likelihood"] * 5
-    )  # the stream and the base's tasks before and after, and the task itself
+    assert orders == ["likelihood"] * 5  # the stream and the base's tasks before and after, and the task itself
 
 
 def test_a_saved_writer_is_asked_about_the_tasks_it_was_trained_on(
@@ -203,7 +196,7 @@ def test_a_saved_writer_is_asked_about_the_tasks_it_was_trained_on(
     monkeypatch.chdir(tmp_path)
     adapt(saved, stream=str(stream), tasks=1, steps=2, tokens=LONGEST, device="cpu")
     out = tmp_path / "runs" / "saved" / "adapt" / stream.name / "cose-r0-memory-only-rows-h0-s0"
-    assert np.load(out / "R.npz")["base_tasks"].tolist() == ["toy0", "toy1"]
+    assert read_sealed(out / "R.json")["base"]["tasks"] == ["toy0", "toy1"]
     assert moved(saved, out) == set()
     grown = CharmModel.from_pretrained(out / "model").instances
     assert [len(some.rows("toy0")) for some in (model.instances, grown)] == [6, 12]
@@ -211,9 +204,7 @@ def test_a_saved_writer_is_asked_about_the_tasks_it_was_trained_on(
 
 
 @pytest.mark.parametrize("changes", [{"batch": 4}, {"halt_weight": 0.5}])
-def test_settings_of_canvases_are_refused(
-    writer: Path, stream: Path, tmp_path: Path, changes: dict[str, Any]
-) -> None:
+def test_settings_of_canvases_are_refused(writer: Path, stream: Path, tmp_path: Path, changes: dict[str, Any]) -> None:
     with pytest.raises(CharmError, match=f"a writer does not use {min(changes)}"):
         learn(writer, tmp_path / "out", stream, recipe=replace(RECIPE, **changes))
 

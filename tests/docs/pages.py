@@ -1,12 +1,16 @@
-"""What the documentation shows: code blocks, the commands in them as a shell reads them, links and code spans."""
+"""What the documentation shows: code blocks, commands as a shell reads them, links, code spans, cells of notebooks."""
 
 from __future__ import annotations
 
+import ast
+import json
+import linecache
 import os
 import re
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).parents[2]
 PAGES = (
@@ -108,3 +112,18 @@ def without_blocks(text: str) -> str:
 def _bash(*options: str, script: str) -> subprocess.CompletedProcess[str]:
     environment = {"PATH": os.environ["PATH"]}
     return subprocess.run(["bash", *options], input=script, capture_output=True, text=True, env=environment)
+
+
+def cells(notebook: Path, kind: str) -> list[dict[str, Any]]:
+    content = json.loads(notebook.read_text())
+    assert (content["nbformat"], content["metadata"]["kernelspec"]["name"]) == (4, "python3")
+    return [cell for cell in content["cells"] if cell["cell_type"] == kind]
+
+
+def run_cell(text: str, where: str, names: dict[str, Any]) -> object:
+    """Run a cell as a notebook does: the value of its last line, if that is an expression, is shown."""
+    linecache.cache[where] = (len(text), None, text.splitlines(keepends=True), where)  # for tracebacks
+    tree = ast.parse(text, where)
+    last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
+    exec(compile(tree, where, "exec"), names)
+    return None if last is None else eval(compile(ast.Expression(last.value), where, "eval"), names)

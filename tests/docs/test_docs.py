@@ -23,10 +23,11 @@ from pathlib import Path
 from threading import Thread
 
 import pytest
+from torch.distributed.run import get_args_parser
 
 from charm.cli import main
-from charm.paper import runner
-from charm.paper.shelf import Shelf
+from charm.paper import plans
+from charm.paper.work import Shelf
 from charm.synthesis import rearc
 from charm.tasks import sources
 from charm.tasks.keys import MemoryConfig
@@ -39,6 +40,9 @@ from tests.toy import write_rearc_package, write_toy_tasks
 AFTER = {
     "README.md": ("docs/data.md",),
     "docs/train.md": ("docs/data.md",),
+    "docs/finetune.md": ("docs/data.md",),
+    "docs/leaderboard.md": ("docs/data.md",),
+    "docs/LOG.md": ("docs/adapt.md", "docs/car.md", "docs/language.md"),
     "docs/baselines.md": ("docs/data.md",),
     "docs/distributed.md": ("docs/data.md",),
     "docs/evaluate.md": ("docs/train.md",),
@@ -47,7 +51,7 @@ AFTER = {
     "docs/adapt.md": ("docs/train.md",),
     "docs/speedrun.md": ("docs/data.md",),
     "docs/rearc2.md": ("docs/data.md",),
-    "docs/extend.md": ("docs/quickstart.md",),
+    "docs/extend.md": ("docs/data.md", "docs/quickstart.md"),
     "docs/view.md": ("docs/quickstart.md", "docs/solve.md"),
     "docs/reproduce.md": ("docs/quickstart.md", "docs/adapt.md"),
 }
@@ -78,6 +82,8 @@ SMALL = {
     "charm train car-": "--data.benchmark.rules 2 --data.benchmark.examples 8 --steps 2 --batch 4 --reasoner.layers 1 "
     "--reasoner.recurrences 1 --reasoner.horizon 1 --checkpoint-every 1 --evaluate-every 0 --device cpu",
     "charm train lm-": GPT,
+    "charm train base --start": "--steps 2 --tokens 1863 --checkpoint-every 1 --device cpu --data.views 4 "
+    "--reasoner.compute-dtype float32",
     "charm train base": "--steps 2 --tokens 1863 --checkpoint-every 1 --device cpu --data.views 4 --data.partial "
     "--reasoner.width 32 --reasoner.heads 2 --reasoner.layers 1 --reasoner.compute-dtype float32 "
     "--data.tasks 25ff71a9 3c9b0459 --data.auxiliary --data.synthetic rearc",
@@ -94,6 +100,7 @@ SMALL = {
     "charm train .*--data.evaluate": MODEL + "--memory.rank 4",
     "charm train ": MODEL + "--memory.rank 4 --data.tasks 25ff71a9 3c9b0459",
     "charm eval runs/tiny": "--device cpu",
+    "charm eval runs/(finetuned-split|shifts)": "--device cpu --views 2",
     "charm eval ": "--device cpu --batch 64",
     "charm solve ": "--steps 2 --views 2 --batch 4 --device cpu",
     "charm adapt ": "--tasks 1 --steps 2 --views 2 --batch 4 --device cpu",
@@ -115,6 +122,10 @@ SMALL = {
     "python examples/sudoku.py eval": "--device cpu",
     "python examples/composer.py train": MODEL + "--memory.rank 4 --data.tasks 25ff71a9 3c9b0459",
     "python examples/composer.py eval": "--device cpu --batch 64",
+    "python examples/objective.py train": "--steps 2 --tokens 1863 --checkpoint-every 1 --device cpu --data.views 4 "
+    "--data.partial --reasoner.width 32 --reasoner.heads 2 --reasoner.layers 1 --reasoner.compute-dtype float32 "
+    "--data.tasks 25ff71a9 3c9b0459 --data.synthetic rearc",
+    "python examples/objective.py solve": "--steps 2 --views 2 --batch 4 --device cpu",
     "python examples/own_network.py train": "--steps 2 --batch 4 --checkpoint-every 1 --evaluate-every 0 --device cpu "
     "--data.views 4 --reasoner.width 32 --reasoner.layers 1 --memory.rank 4 --data.tasks 25ff71a9 3c9b0459",
     "python examples/own_network.py eval": "--device cpu --batch 64",
@@ -125,6 +136,7 @@ SMALL = {
 # What is written instead in Python, to take seconds.
 SMALL_PYTHON = {
     "budget=60": "budget=60, steps=2, views=2, batch=4, device='cpu'",
+    "budget=120": "budget=60, steps=2, views=2, batch=4, device='cpu'",
     "steps=1125": "steps=2, device='cpu'",
     'out="runs/composition"': 'out="runs/composition", steps=2, device="cpu"',
     "views=16, loops=(2,)": "views=2, loops=(2,), device='cpu'",
@@ -144,6 +156,7 @@ class Desk:
     def __init__(self, capsys: pytest.CaptureFixture[str]) -> None:
         self.done: set[tuple[str, ...]] = set()
         self.pages: set[str] = set()
+        self.launched = False
         self.capsys = capsys
 
     def follow(self, page: str) -> None:
@@ -172,14 +185,24 @@ class Desk:
             check_install(words)
         elif program == "torchrun":
             launcher, words = words[: words.index("-m")], words[words.index("charm", words.index("-m")) :]
-            module = ["-m", "torch.distributed.run", *launcher, *PROCESSES.split(), "-m"]
-            run_python([*module, *with_small(words)], where)
+            self.launch(launcher, with_small(words), where)
         elif program == "python":
             run_python(with_small(call)[1:], where)
         elif program == "make":
             run_program(with_small(call), where)
         else:
             self.run_charm(with_small(call)[1:], where)
+
+    def launch(self, launcher: list[str], words: list[str], where: str) -> None:
+        """Once with torchrun itself, whose processes import torch again; later with its options read, and forks."""
+        options = [*launcher, *PROCESSES.split(), "-m"]
+        if not self.launched:
+            self.launched = True
+            return run_python(["-m", "torch.distributed.run", *options, *words], where)
+        get_args_parser().parse_args([*options, *words])
+        group = forks.Group(2, "-m", *words, env={"OMP_NUM_THREADS": "1"})
+        assert group.wait() == 0, where
+        return None
 
     def run_charm(self, words: list[str], where: str) -> None:
         """In this process: importing torch again for each command would take most of the time."""
@@ -266,9 +289,7 @@ def lay_out(folder: Path) -> None:
     write_toy_tasks(folder / "folder", 2)
     for name, number in (("a.json", 0), ("b.json", 1)):
         (folder / name).write_text((folder / "folder" / f"toy{number}.json").read_text())
-    challenges = {
-        path.stem: json.loads(path.read_text()) for path in sorted((folder / "folder").glob("*.json"))
-    }
+    challenges = {path.stem: json.loads(path.read_text()) for path in sorted((folder / "folder").glob("*.json"))}
     (folder / "test_challenges.json").write_text(json.dumps(challenges))
     # Placeholders on the pages.
     (folder / "runs").mkdir()
@@ -295,9 +316,9 @@ def concept_arc(folder: Path) -> tuple[str, str]:
     return archive.as_uri(), sources.load_source(corpus).sha256
 
 
-def forked(job: runner.MissingRun, shelf: Shelf, device: str, gpu: str, at_once: int) -> forks.Program:
+def forked(job: plans.MissingRun, shelf: Shelf, device: str, gpu: str, at_once: int) -> forks.Program:
     """A run of `charm reproduce`, with the words of its command."""
-    return forks.Program(*runner.command(job, shelf, device, at_once)[1:])
+    return forks.Program(*plans.command(job, shelf, device, at_once)[1:])
 
 
 @pytest.fixture(scope="module")
@@ -311,8 +332,8 @@ def desk_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         patch.setattr(sources, "CONCEPT_ARC_URL", url)
         patch.setattr(sources, "CONCEPT_ARC_SHA256", sha256)
         for module in (rearc, web):
-            patch.setattr(module, "package_folder", lambda data=None, sha256="": package)
-        patch.setattr(runner, "_start", forked)
+            patch.setattr(module, "package_file", lambda data=None, sha256="": package)
+        patch.setattr(plans, "_start", forked)
         patch.chdir(folder)
         yield folder
 
@@ -393,18 +414,14 @@ def test_what_is_not_run_is_told(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_every_rule_is_needed() -> None:
-    shown = [
-        " ".join(call if call[0] != "torchrun" else call[call.index("-m") + 1 :]) for call in all_calls()
-    ]
+    shown = [" ".join(call if call[0] != "torchrun" else call[call.index("-m") + 1 :]) for call in all_calls()]
     for begin in SMALL:
         assert any(re.match(begin, text) for text in shown), f"no page shows {begin}"
 
 
 @pytest.mark.parametrize("page", PAGES)
 def test_links_lead_somewhere(page: str) -> None:
-    missing = [
-        link for link in links(read(page)) if not (ROOT / page).parent.joinpath(link.split("#")[0]).exists()
-    ]
+    missing = [link for link in links(read(page)) if not (ROOT / page).parent.joinpath(link.split("#")[0]).exists()]
     assert not missing
 
 
@@ -441,9 +458,7 @@ def test_charm_is_imported_before_torch() -> None:
 
 def test_the_example_is_shown_as_it_is() -> None:
     example = (ROOT / "examples" / "own_keys.py").read_text()
-    assert (
-        next(block.text for block in blocks(read("docs/memory.md")) if block.language == "python") == example
-    )
+    assert next(block.text for block in blocks(read("docs/memory.md")) if block.language == "python") == example
 
 
 OPTION = re.compile(r"(?<![\w-])--[a-z][\w.-]*")
@@ -495,7 +510,7 @@ def help_text(*words: str) -> str:
 def test_options_in_the_text_exist(page: str, options_of: dict[tuple[str, ...], set[str]]) -> None:
     others = "".join(path.read_text() for path in ROOT.glob("benchmarks/*.py"))
     known = set().union(*options_of.values()) | set(OPTION.findall(others))
-    # A preset's help has the flags that act in it; those of another memory design do beside its flag.
+    # A preset's help has the flags that act in it; those of another memory design do next to its flag.
     known |= {f"--memory.{field.name}".replace("_", "-") for field in fields(MemoryConfig)}
     wrong = []
     for span in (part.strip() for whole in spans(read(page)) for part in whole.split("&&")):

@@ -12,9 +12,9 @@ import pytest
 from charm.arc.run import train
 from charm.devices import place
 from charm.runs.export import export_model
-from tests.docs.test_notebooks import ROOT, cells, run_cell
+from tests.docs.pages import ROOT, cells, run_cell
 from tests.toy import write_toy_tasks
-from tests.training.test_writer_job import writer_config
+from tests.toy.writer import writer_config
 
 SETTINGS = ["--steps", "2", "--views", "2", "--device", "cpu"]
 
@@ -32,7 +32,10 @@ def kaggle(tmp_path: Path) -> Path:
             "train": task["train"],
             "test": [{"input": pair["input"]} for pair in task["test"]],
         }
-    (tmp_path / "input" / "challenges.json").write_text(json.dumps(challenges))
+    competition = tmp_path / "input" / "competitions" / "arc-prize-2026"
+    competition.mkdir(parents=True)
+    (competition / "arc-agi_test_challenges.json").write_text(json.dumps(challenges))
+    (tmp_path / "input" / "charm" / "wheels").mkdir()
     return tmp_path
 
 
@@ -42,9 +45,9 @@ def run(folder: Path, failing: str = "") -> dict[str, Any]:
     for number, cell in enumerate(cells(ROOT / "notebooks" / "kaggle.ipynb", "code")):
         text = "".join(cell["source"])
         if number == 0:
-            assert 'Path("/kaggle/input/charm")' in text
+            assert 'Path("/kaggle/input")' in text
+            text = text.replace("/kaggle/input", str(folder / "input"))
             text += f"""
-CHALLENGES, ATTACHED = Path({str(folder / "input" / "challenges.json")!r}), Path({str(folder / "input" / "charm")!r})
 OUT, HOURS, SETTINGS = Path({str(folder / "submission.json")!r}), 0.5, {SETTINGS}
 """
         if failing:

@@ -1,44 +1,67 @@
-"""The documentation site builds without a network and without a warning."""
+"""The documentation site builds without a network and without a warning, and works when it is opened as files."""
+
+from __future__ import annotations
 
 import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.docs.pages import ROOT
 
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
 pytest.importorskip("mkdocstrings")
 
 
 def build(config: Path, out: Path) -> subprocess.CompletedProcess[str]:
-    command = [
-        sys.executable,
-        "-m",
-        "mkdocs",
-        "build",
-        "--strict",
-        "-f",
-        str(config),
-        "-d",
-        str(out),
-    ]
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "-f", str(config), "-d", str(out)]
     return subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
 
 
-def test_the_site_builds_and_a_broken_link_is_an_error(tmp_path: Path) -> None:
-    done = build(ROOT / "mkdocs.yml", tmp_path / "site")
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("site") / "site"
+    done = build(ROOT / "mkdocs.yml", out)
     assert done.returncode == 0, done.stdout + done.stderr
-    for page in ("index.html", "api.html", "gallery/quickstart.html", "rearc2-gallery.html"):
-        assert (tmp_path / "site" / page).is_file()
-    reference = (tmp_path / "site" / "reference.html").read_text()
+    return out
+
+
+def test_the_site_has_all_pages(site: Path) -> None:
+    for page in ("index.html", "api.html", "gallery/quickstart.html", "rearc2-gallery.html", "icon.svg"):
+        assert (site / page).is_file()
+    reference = (site / "reference.html").read_text()
     for name in ("charm.api.solve", "charm.memory.cose.CoSE", "charm.tasks.view.View"):
         assert f'id="{name}"' in reference
-    home = (tmp_path / "site" / "index.html").read_text()
+    home = (site / "index.html").read_text()
     assert "fonts.googleapis" not in home
     assert 'href="quickstart.html"' in home
+    assert 'href="../gallery.html"' in (site / "gallery/quickstart.html").read_text()
+    assert ".md</a>" not in (site / "reproduce.html").read_text()
 
+
+def test_a_notebook_is_shown_with_its_outputs(site: Path) -> None:
+    text = (site / "notebooks" / "own_keys.html").read_text()
+    assert '<div class="output"><pre>low-rank table' in text
+    assert "colab-badge" not in text
+
+
+def test_it_works_without_a_server(site: Path, page: Page) -> None:
+    """Nothing is loaded from elsewhere (the fixture sees to that), search finds pages, and commands are not cut."""
+    page.goto((site / "index.html").as_uri())
+    page.click(".md-search__input")
+    page.keyboard.type("rehearsal")
+    page.wait_for_selector(".md-search-result__item")
+    page.goto((site / "train.html").as_uri())
+    cut = "[...document.querySelectorAll('pre')].filter(one => one.scrollWidth > one.clientWidth + 1).length"
+    assert page.evaluate(cut) == 0
+
+
+def test_a_broken_link_is_an_error(tmp_path: Path) -> None:
     docs = tmp_path / "docs"
     docs.mkdir()
     shutil.copy(ROOT / "docs" / "api.md", docs / "index.md")  # its neighbours are missing

@@ -18,33 +18,24 @@ from charm.accounting import account
 from charm.arc.presets import preset
 from charm.cli import main
 from charm.config import to_json
-from charm.continual.results import retention, write_json
+from charm.continual.results import write_json
 from charm.drawing import figures
 from charm.drawing.figures import Point, frontier, save
 from charm.errors import CharmError
-from charm.paper.variants import VARIANTS
+from charm.paper.runs import VARIANTS
 from charm.report.measurements import (
     FIGURES,
-    PUBLISHED,
     draw_figure,
+    measured,
     memory_label,
-    read_car,
-    read_depth,
-    read_horizon,
-    read_isoflop,
-    read_lm,
-    read_overall,
-    read_pareto,
     read_streams,
-    read_transfer,
 )
 from charm.runs.settings import read_config
 from charm.tasks.instances import Instances
 from charm.tasks.keys import MemoryConfig
-from tests.continual.test_results import write_run as write_stream
-from tests.evaluation.hand import cast, grid, predict
-from tests.report.test_page import PREDICTIONS, QUESTIONS, TESTS, write_config, write_tasks
-from tests.report.test_plain import write_car, write_lm
+from tests.toy.hand import cast, grid, predict
+from tests.toy.pages import PREDICTIONS, QUESTIONS, TESTS, write_car, write_config, write_lm, write_tasks
+from tests.toy.streams import write_stream_run
 
 ROOT = Path(__file__).parents[2]
 SERIES = {"a": [Point(10, (1.0, 3.0)), Point(1000, (8.0, 8.0))], "b": [Point(100, (5.0,))]}
@@ -172,15 +163,15 @@ def test_sweeps_are_compared_at_the_latest_shared_step(tmp_path: Path) -> None:
         write_scored(tmp_path / "u4b", "sweep.L48-U4", {10: 0.2, 20: 0.5}, seed=1),
         write_scored(tmp_path / "l12", "sweep.L12-U2", {30: 0.3}),
     ]
-    assert read_isoflop(runs) == {
+    assert measured("isoflop", runs)[0] == {
         "L=12": [Point(2, (30.0,))],
         "L=48": [Point(2, (20.0,)), Point(4, (40.0, 50.0))],
     }
     horizons = [write_scored(tmp_path / f"h{h}", f"sweep.U2-H{h}", {10: h / 100}) for h in (6, 12)]
-    assert read_horizon(horizons) == {"U=2, R=12": [Point(6, (6.0,)), Point(12, (12.0,))]}
+    assert measured("horizon", horizons)[0] == {"U=2, R=12": [Point(6, (6.0,)), Point(12, (12.0,))]}
     late = write_scored(tmp_path / "late", "sweep.L48-U6", {40: 0.3})
     with pytest.raises(CharmError, match="no step at which all of these were evaluated"):
-        read_isoflop([*runs, late])
+        measured("isoflop", [*runs, late])
 
 
 def test_overall_is_bars_beside_the_published_ones(tmp_path: Path) -> None:
@@ -190,14 +181,14 @@ def test_overall_is_bars_beside_the_published_ones(tmp_path: Path) -> None:
         write_scored(tmp_path / "c", "arc2", {20: 0.3}),
         write_scored(tmp_path / "d", "quickstart", {20: 0.9}),
     ]
-    found = read_overall(runs)
+    found, published = measured("overall", runs)
     first, second = (f"ARC-AGI-{n}, public evaluation" for n in (1, 2))
     assert found[first] == {"CoSE (r=32), gated": [Point(1, (25.0, 35.0)), Point(2, (50.0, 70.0))]}
     assert found[second] == {"CoSE (r=32)": [Point(1, (15.0,)), Point(2, (30.0,))]}
     # Some tasks of a split are another benchmark, on which nothing is published.
     assert list(found)[2].startswith("400 puzzles of arc1/training")
-    assert set(PUBLISHED) == {first, second}
-    figure = figures.overall(found, PUBLISHED)
+    assert set(published) == {first, second}
+    figure = figures.overall(found, published)
     bars = [[bar.get_height() for bar in axes.patches] for axes in figure.axes]
     assert bars[0] == [34.4, 40.3, 40.0, 44.6, 53.8, 61.8, 55.1, 60.4, 78.6, 84.0, 30.0, 60.0]
     assert bars[1] == [3.8, 5.0, 4.6, 7.8, 16.0, 18.2, 9.4, 11.1, 39.3, 46.7, 15.0, 30.0]
@@ -211,7 +202,7 @@ def test_overall_is_bars_beside_the_published_ones(tmp_path: Path) -> None:
     (spread,) = spreads[0].lines[2][0].get_segments()
     assert spread[1][1] - spread[0][1] == pytest.approx(2 * stdev([25, 35]))
     assert [text.get_text() for text in figure.legends[0].get_texts()] == ["pass@1", "pass@2", "published"]
-    alone = figures.overall({"mine": found[first]}, PUBLISHED)
+    alone = figures.overall({"mine": found[first]}, published)
     assert [text.get_text() for text in alone.legends[0].get_texts()] == ["pass@1", "pass@2"]
 
 
@@ -226,15 +217,15 @@ def test_pareto_counts_the_memory_of_the_newest_checkpoint(tmp_path: Path) -> No
         instances.save(made / "instances.npz")
         runs.append(run)
     memory = account(read_config(runs[0]).model, 1, 100).memory
-    assert read_pareto(runs) == {"CoSE (r=32), gated": [Point(memory, (50.0, 75.0))]}
+    assert measured("pareto", runs)[0] == {"CoSE (r=32), gated": [Point(memory, (50.0, 75.0))]}
     # An evaluation of the same step under the standard protocol is what counts; one of an older step is not.
     for name, step, value in (("standard", 20, 0.6), ("extra", 10, 0.9)):
         found = {"step": step, "puzzles": 400, "metrics": {"pass@2": value}}
         (runs[0] / "eval" / f"{name}.json").write_text(json.dumps(found))
-    assert read_pareto(runs[:1]) == {"CoSE (r=32), gated": [Point(memory, (60.0,))]}
+    assert measured("pareto", runs[:1])[0] == {"CoSE (r=32), gated": [Point(memory, (60.0,))]}
     bare = write_scored(tmp_path / "bare", "arc1", {10: 0.1})
     with pytest.raises(CharmError, match="bare: no checkpoint in the run"):
-        read_pareto([bare])
+        measured("pareto", [bare])
 
 
 def test_pareto_of_recorded_runs_counts_a_seed_once(tmp_path: Path) -> None:
@@ -245,10 +236,10 @@ def test_pareto_of_recorded_runs_counts_a_seed_once(tmp_path: Path) -> None:
     first.write_text(json.dumps({"runs": [run("train.cose", 0, 1.0), run("train.cose", 1, 2.0)]}))
     second.write_text(json.dumps({"runs": [run("plain.cose", 1, 2.0), run("plain.table", 0, 3.0)]}))
     expected = {"cose": [Point(7, (1.0, 2.0))], "table": [Point(7, (3.0,))]}
-    assert read_pareto([first, second]) == expected
+    assert measured("pareto", [first, second])[0] == expected
     second.write_text(json.dumps({"runs": [{"seed": 1}]}))
     with pytest.raises(CharmError, match=r"second.json: not runs with a variant"):
-        read_pareto([first, second])
+        measured("pareto", [first, second])
 
 
 def test_depth_ranks_each_depth_alone(tmp_path: Path) -> None:
@@ -256,15 +247,13 @@ def test_depth_ranks_each_depth_alone(tmp_path: Path) -> None:
     run = tmp_path / "run"
     write_config(run, tmp_path / "tasks.json")
     for loops, step in ((4, 100), (16, 200)):
-        votes = predict(
-            [(q, grid(cells), view, row, sure) for q, cells, view, row, sure in PREDICTIONS[step]]
-        )
+        votes = predict([(q, grid(cells), view, row, sure) for q, cells, view, row, sure in PREDICTIONS[step]])
         cast(run, 200, QUESTIONS, votes, loops)
     # By hand: the votes of "100" solve "solved" and one of two tests of "near"; those of "200" only "solved".
-    assert read_depth([run]) == {"CoSE (r=32)": [Point(4, (30.0,)), Point(16, (20.0,))]}
+    assert measured("depth", [run])[0] == {"CoSE (r=32)": [Point(4, (30.0,)), Point(16, (20.0,))]}
     write_config(tmp_path / "none", tmp_path / "tasks.json")
     with pytest.raises(CharmError, match="no votes"):
-        read_depth([tmp_path / "none"])
+        measured("depth", [tmp_path / "none"])
 
 
 def test_automata_over_seeds(tmp_path: Path) -> None:
@@ -273,20 +262,20 @@ def test_automata_over_seeds(tmp_path: Path) -> None:
         write_car(tmp_path / "a1", seed=1, curve={300: 0.02, 600: 0.2, 900: 0.3}),
         write_car(tmp_path / "t", "full-table", curve={300: 0.0}),
     ]
-    seen, unseen = read_car(runs)
+    seen, unseen = measured("car-emergence", runs)
     assert unseen == {
         "three-factor composition": [Point(300, (0.0, 2.0)), Point(600, (10.0, 20.0))],
         "Table (r=256)": [Point(300, (0.0,))],
     }
     assert seen["three-factor composition"][1] == Point(600, (20.0, 40.0))
     with pytest.raises(CharmError, match="lm is not a run on cellular automata"):
-        read_car([write_lm(tmp_path / "lm", 1.0)])
+        measured("car-emergence", [write_lm(tmp_path / "lm", 1.0)])
 
 
 def test_the_record_of_automata_is_drawn_as_its_numbers() -> None:
     path = ROOT / "benchmarks" / "results" / "car_small.json"
     numbers = json.loads(path.read_text())["numbers"]
-    seen, unseen = read_car([path])
+    seen, unseen = measured("car-emergence", [path])
     for label, name in (("three-factor composition", "composition"), ("three-factor CoSE (r=16)", "CoSE")):
         assert list(seen[label][-1].values) == pytest.approx(numbers[f"{name} seen"])
         assert list(unseen[label][-1].values) == pytest.approx(numbers[f"{name} unseen"])
@@ -301,12 +290,12 @@ def test_the_curves_of_a_reproduction_are_drawn(tmp_path: Path) -> None:
 
     runs = [run("three-factor", 0, 0.0, 0.1), run("three-factor", 1, 0.02, 0.2), run("two-factor", 0)]
     write_json(tmp_path / "record.json", {"what": "x", "runs": runs})
-    seen, unseen = read_car([tmp_path / "record.json"])
+    seen, unseen = measured("car-emergence", [tmp_path / "record.json"])
     assert unseen == {"three-factor composition": [Point(100, (0.0, 2.0)), Point(200, (10.0, 20.0))]}
     assert seen["two-factor composition"] == [Point(100, (50.0,)), Point(200, (50.0,))]
     write_json(tmp_path / "record.json", {"what": "x", "runs": [{"variant": "car.three-factor", "seed": 0}]})
     with pytest.raises(CharmError, match="not runs on cellular automata with their evaluations"):
-        read_car([tmp_path / "record.json"])
+        measured("car-emergence", [tmp_path / "record.json"])
 
 
 def test_transfer_is_unseen_against_seen(tmp_path: Path) -> None:
@@ -315,14 +304,14 @@ def test_transfer_is_unseen_against_seen(tmp_path: Path) -> None:
         write_car(tmp_path / "a", "three-factor", seed=0, curve={300: 0.0, 600: 0.1}),
         write_car(tmp_path / "b", "three-factor", seed=1, curve={300: 0.02, 600: 0.2}),
     ]
-    assert read_transfer(runs) == {"three-factor composition": [Point(30.0, (10.0, 20.0))]}
+    assert measured("car-transfer", runs)[0] == {"three-factor composition": [Point(30.0, (10.0, 20.0))]}
 
 
 def test_retention_is_the_base_against_the_stream(tmp_path: Path) -> None:
     """The paper's fig:cose-cl(b): what is left of ARC-AGI-1 over what was learned of ARC-AGI-2."""
-    kept = write_stream(tmp_path / "a", "memory-only", 0, [1.0, 0.0], 0.5, 0.8)
-    lost = write_stream(tmp_path / "b", "naive", 0, [0.5, 0.0], 0.25, 0.0)
-    series = retention(read_streams([kept, lost]))
+    kept = write_stream_run(tmp_path / "a", "memory-only", 0, [1.0, 0.0], 0.5, 0.8)
+    lost = write_stream_run(tmp_path / "b", "naive", 0, [0.5, 0.0], 0.25, 0.0)
+    (series,) = measured("cl-retention", [kept, lost])
     found = {label: points[0] for label, points in series.items()}
     for folder, label in ((kept, "memory-only"), (lost, "naive")):
         result = json.loads((folder / "result.json").read_text())
@@ -334,17 +323,21 @@ def test_retention_is_the_base_against_the_stream(tmp_path: Path) -> None:
 
 
 def test_streams_from_folders_and_files(tmp_path: Path) -> None:
-    one = write_stream(tmp_path / "a", "memory-only", 0, [1.0, 0.0], 0.5, 0.8)
-    two = write_stream(tmp_path / "b", "memory-only", 1, [1.0, 0.0], 0.6, 0.8)
-    from_folders = read_streams([one, two])
+    one = write_stream_run(tmp_path / "a", "memory-only", 0, [1.0, 0.0], 0.5, 0.8)
+    two = write_stream_run(tmp_path / "b", "memory-only", 1, [1.0, 0.0], 0.6, 0.8)
+
+    def read(*sources: Path) -> list[list[Any]]:
+        return [[result["summary"] for result in design.results] for design in read_streams(sources, None)]
+
+    from_folders = read(one, two)
     assert [[run["seed"] for run in runs] for runs in from_folders] == [[0, 1]]
     write_json(tmp_path / "results.json", from_folders[0])
-    assert read_streams([tmp_path]) == read_streams([tmp_path / "results.json"]) == from_folders
+    assert read(tmp_path) == read(tmp_path / "results.json") == from_folders
     write_json(tmp_path / "record.json", {"what": "x", "runs": from_folders[0]})
-    assert read_streams([tmp_path / "record.json"]) == from_folders
+    assert read(tmp_path / "record.json") == from_folders
     write_json(tmp_path / "other.json", [{"a": 1}])
     with pytest.raises(CharmError, match="not the results of `charm adapt`"):
-        read_streams([tmp_path / "other.json"])
+        read(tmp_path / "other.json")
 
 
 def test_language_results(tmp_path: Path) -> None:
@@ -359,7 +352,7 @@ def test_language_results(tmp_path: Path) -> None:
         for seed in (0, 1)
     ]
     write_json(tmp_path / "lm.json", {"steps": 4, "runs": runs})
-    series, stock = read_lm([tmp_path / "lm.json"])
+    series, stock = measured("lm-scaling", [tmp_path / "lm.json"])
     assert stock == (1.0, 2.0)
     assert series == {
         "Engram": [Point(20, (0.95, 1.95)), Point(50, (0.9, 1.9))],
@@ -368,7 +361,7 @@ def test_language_results(tmp_path: Path) -> None:
     assert mean(stock) == figures.lm_scaling(series, stock).axes[0].lines[-1].get_ydata()[0]
     write_json(tmp_path / "bad.json", {"runs": [{"variant": "other", "bpb": 1, "memory": 2}]})
     with pytest.raises(CharmError, match=r"bad\.json: not results of language models"):
-        read_lm([tmp_path / "bad.json"])
+        measured("lm-scaling", [tmp_path / "bad.json"])
 
 
 def test_memories_have_names() -> None:

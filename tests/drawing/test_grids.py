@@ -128,9 +128,7 @@ def test_task_text_shows_every_cell_at_any_width(task: Task, width: int) -> None
 
 def test_task_text_side_by_side() -> None:
     task = random_task((1, 2), (1, 2), (1, 3), (1, 1), task_id="[red]x")
-    input_0, output_0, input_1, _ = (
-        " ".join(map(str, grid[0])) for pair in task.pairs for grid in pair.grids()
-    )
+    input_0, output_0, input_1, _ = (" ".join(map(str, grid[0])) for pair in task.pairs for grid in pair.grids())
     lines = [line.rstrip() for line in printed(TaskText(task.blind()), 80).splitlines()]
     assert lines == [
         "[red]x: 1 demonstration, 1 test",
@@ -165,9 +163,7 @@ def test_task_svg_reads_back(view: View) -> None:
 
 def test_task_svg_text() -> None:
     task = Task("<b>&\x01\ud800", TASK.train[:1], TASK.test)
-    texts = [
-        node.text for node in ElementTree.fromstring(panel_svg(task_panel(task.blind()))).iter(f"{SVG}text")
-    ]
+    texts = [node.text for node in ElementTree.fromstring(panel_svg(task_panel(task.blind()))).iter(f"{SVG}text")]
     assert texts == [
         "<b>&\ufffd\ufffd: 1 demonstration, 1 test",
         "train 0: 3x3 → 2x7",
@@ -190,10 +186,7 @@ def test_canvas_svg_reads_back() -> None:
     tokens = place(np.arange(10, dtype=np.uint8).reshape(2, 5), side=11, top=3, left=2)
     assert np.array_equal(svg_tiles(panel_svg(canvas_panel(tokens, 11)))[0], tokens)
     assert len({*PALETTE}) == 12
-    strokes = [
-        path.get("d")
-        for path in ElementTree.fromstring(panel_svg(canvas_panel(tokens, 11))).iter(f"{SVG}path")
-    ]
+    strokes = [path.get("d") for path in ElementTree.fromstring(panel_svg(canvas_panel(tokens, 11))).iter(f"{SVG}path")]
     assert sum((d or "").count("l1-1") for d in strokes) == (tokens == BOUNDARY).sum() == 7
 
 
@@ -228,9 +221,7 @@ def test_png_text_and_digits_are_drawn(tmp_path: Path) -> None:
     panel_png(task_panel(task), paths[2], digits=True)
     bare, plain, digits = map(imread, paths)
     assert (bare != plain).any()
-    cells = [
-        (slice(tile.y, tile.y + 2 * tile.cell), slice(tile.x, tile.x + 2 * tile.cell)) for tile in panel.tiles
-    ]
+    cells = [(slice(tile.y, tile.y + 2 * tile.cell), slice(tile.x, tile.x + 2 * tile.cell)) for tile in panel.tiles]
     assert all((plain[cell] == bare[cell]).all() for cell in cells)
     assert all((digits[cell] != plain[cell]).any() for cell in cells)
 

@@ -7,8 +7,7 @@ from charm.errors import CharmError
 from charm.evaluation.protocols import PROTOCOLS, Protocol, first_views, load_ballots
 from charm.runs.archive import Header, write_votes
 from charm.tasks.task import Question
-
-from . import hand
+from tests.toy import hand
 
 QUESTIONS = (Question("a", 0), Question("a", 1), Question("b", 0))
 

@@ -86,15 +86,11 @@ def test_invert_views_equals_one_view_at_a_time(dihedral: int) -> None:
 
 def test_invert_views_trims_and_takes_an_empty_batch() -> None:
     none = torch.empty(0, dtype=torch.long)
-    grids, heights, _ = invert_views(
-        torch.empty(0, 30, 30, dtype=torch.uint8), none, none, none, none.view(0, 10)
-    )
+    grids, heights, _ = invert_views(torch.empty(0, 30, 30, dtype=torch.uint8), none, none, none, none.view(0, 10))
     assert len(grids) == 0
     assert len(heights) == 0
     one = torch.zeros(1, 30, 30, dtype=torch.uint8)
-    grids, _, _ = invert_views(
-        one, torch.tensor([2]), torch.tensor([3]), torch.tensor([1]), torch.arange(10)[None]
-    )
+    grids, _, _ = invert_views(one, torch.tensor([2]), torch.tensor([3]), torch.tensor([1]), torch.arange(10)[None])
     assert grids.shape == (1, 3, 3)
 
 
@@ -110,9 +106,7 @@ def exact_hash(grid: np.ndarray) -> int:
 
 def test_hash_is_its_definition_for_any_padding_and_under_autocast() -> None:
     rng = np.random.default_rng(0)
-    grids = [
-        rng.integers(0, 10, size).astype(np.uint8) for size in ((1, 1), (3, 7), (7, 3), (20, 11), (30, 30))
-    ]
+    grids = [rng.integers(0, 10, size).astype(np.uint8) for size in ((1, 1), (3, 7), (7, 3), (20, 11), (30, 30))]
     grids += [np.full((30, 30), 9, np.uint8), np.zeros((0, 0), np.uint8)]
     expected = [exact_hash(grid) for grid in grids]
     assert [hash_grid(grid) for grid in grids] == expected

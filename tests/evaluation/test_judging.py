@@ -8,19 +8,19 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from charm.evaluation.judging import JUDGES, Judgements, judge_votes, log_likelihoods
+from charm.evaluation.predict import JUDGES, Judgements, judge_votes, log_likelihoods
 from charm.models.model import CharmModel
-from charm.models.writer import judging
+from charm.models.writer import asking
 from charm.models.writer.network import Writer
 from charm.runs.votes import Candidates, probability
 from charm.tasks.canvas import BOUNDARY, FIRST_COLOR
 from charm.tasks.dataset import DataConfig, load_dataset
 from charm.tasks.keys import ArcKey, MemoryConfig
-from charm.tasks.sequences import ANSWER, END, START, Pack
+from charm.tasks.sequences import ANSWER, END, START
 from charm.tasks.task import Grid
 from charm.tasks.view import View
-from tests.evaluation import hand
-from tests.models.writer.test_network import SMALL
+from tests.toy import hand
+from tests.toy.writer import SMALL, count_judged
 
 
 def slow(model: CharmModel, view: View, question: Grid, answer: Grid, row: int) -> float:
@@ -39,24 +39,9 @@ def slow(model: CharmModel, view: View, question: Grid, answer: Grid, row: int) 
         q, k, v = (x.transpose(0, 1)[None] for x in (q, k, v))
         return F.scaled_dot_product_attention(q, k, v, is_causal=True)[0].transpose(0, 1)
 
-    logits = model.reasoner(
-        torch.tensor(tokens), torch.tensor(places), model.task(torch.tensor([row])), attend
-    )
+    logits = model.reasoner(torch.tensor(tokens), torch.tensor(places), model.task(torch.tensor([row])), attend)
     likely = logits.double().log_softmax(-1)
     return sum(float(likely[at, tokens[at + 1]]) for at in range(begins, len(tokens) - 1))
-
-
-def asked_in_all(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Collects how many sequences every pack that is judged has."""
-    counts: list[int] = []
-    likelihood = Writer.log_likelihood
-
-    def counted(self: Writer, pack: Pack, task_ND: Tensor) -> Tensor:
-        counts.append(len(task_ND))
-        return likelihood(self, pack, task_ND)
-
-    monkeypatch.setattr(Writer, "log_likelihood", counted)
-    return counts
 
 
 def test_what_is_known_is_not_judged_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -78,7 +63,7 @@ def test_what_is_known_is_not_judged_again(tmp_path: Path, monkeypatch: pytest.M
             np.concatenate([grid.ravel() for grid in grids]),
         )
 
-    counts = asked_in_all(monkeypatch)
+    counts = count_judged(monkeypatch)
     known: Judgements = {}
     log_likelihoods(model, data, candidates(1, 2), 2, known)
     assert sum(counts) == 2 * 2
@@ -95,7 +80,7 @@ def test_what_is_known_is_not_judged_again(tmp_path: Path, monkeypatch: pytest.M
 def test_likelihoods_are_those_of_the_answers_read_token_by_token(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(judging, "TOKENS_CPU", 70)  # several packs
+    monkeypatch.setattr(asking, "JUDGED_CPU", 70)  # several packs
     for name, size in (("a", 3), ("b", 2)):
         question = [[(r * size + c) % 10 for c in range(size)] for r in range(2)]
         task = {"train": [{"input": [[1, 2]], "output": [[2, 1]]}], "test": [{"input": question}]}
@@ -141,9 +126,7 @@ def test_a_candidate_is_as_likely_as_the_geometric_mean_of_its_judges(
             parameter.add_(0.2 * torch.randn(parameter.shape, generator=generator))
     rows = [data.question_rows(question).tolist() for question in data.questions]
     assert [len(some) for some in rows] == [JUDGES + 4, 1]
-    votes = hand.votes(
-        (0, "54", 1, 0.9), (0, "345", 2, 0.1), (0, "54", 3, 0.2), (0, "", 4, 0.9), (1, "0", 5, 0.5)
-    )
+    votes = hand.votes((0, "54", 1, 0.9), (0, "345", 2, 0.1), (0, "54", 3, 0.2), (0, "", 4, 0.9), (1, "0", 5, 0.5))
     codes = data.instances.table()[1]
 
     def expected(views: int) -> list[float]:
@@ -156,13 +139,12 @@ def test_a_candidate_is_as_likely_as_the_geometric_mean_of_its_judges(
             asked = data.question_bank.pair(question).input
             with torch.no_grad():
                 likely = [
-                    slow(model, View.from_code(int(codes[row])), asked, grid, row)
-                    for row in rows[question][:views]
+                    slow(model, View.from_code(int(codes[row])), asked, grid, row) for row in rows[question][:views]
                 ]
             found.append(math.exp(math.fsum(likely) / len(likely)))
         return [found[k] for k in votes.candidate_V.tolist()]
 
-    counts = asked_in_all(monkeypatch)
+    counts = count_judged(monkeypatch)
     for views, judges in ((None, JUDGES), (JUDGES + 4, JUDGES), (3, 3)):
         counts.clear()
         found = judge_votes(model, data, votes, views)

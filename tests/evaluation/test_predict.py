@@ -14,12 +14,12 @@ from charm.arc.run import ArcEvaluation, evaluate, train
 from charm.devices import Place
 from charm.errors import CharmError
 from charm.evaluation import predict
+from charm.evaluation.evaluate import VoteOptions, evaluate_run, evaluate_votes, scores_table
 from charm.evaluation.predict import Request, jobs, predict_votes
 from charm.evaluation.protocols import PROTOCOLS, Ballot, Protocol, first_views, load_ballots
 from charm.evaluation.ranking import rank as rank_ballots
-from charm.evaluation.run import VoteOptions, evaluate_run, evaluate_votes, scores_table
 from charm.models.canvas.answers import refine
-from charm.models.canvas.halting import halt_logit
+from charm.models.canvas.training import halt_logit
 from charm.models.model import CharmModel
 from charm.report.folder import find_evaluation, headline
 from charm.report.page import ranked, write_report
@@ -36,8 +36,9 @@ from charm.tasks.canvas import crop, place
 from charm.tasks.dataset import Dataset, load_dataset
 from charm.tasks.keys import ArcKey
 from charm.tasks.task import Grid
-from tests.models.test_model import shake
 from tests.toy import toy_config, write_toy_tasks
+from tests.toy.models import shake
+from tests.toy.pairs import key_at
 
 HERE = Place(torch.device("cpu"))
 
@@ -71,7 +72,7 @@ def test_votes_equal_one_prediction_at_a_time(setting: tuple[CharmModel, Dataset
         )
         assert len(found) == sum(len(data.question_rows(question)) for question in data.questions)
         for (question, row), grid_bytes in found.items():
-            puzzle, view = data.instances.key(row)
+            puzzle, view = key_at(data.instances, row)
             assert puzzle == data.questions[question].task_id
             seen = place(view.apply(data.question_bank.pair(question).input), 11)
             tokens = torch.from_numpy(seen).reshape(1, -1)
@@ -105,82 +106,58 @@ def test_a_killed_evaluation_goes_on(
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        predict_votes(Request(model, data, (2, 3), batch=4), HERE, tmp_path / "parts", 0, advance=dies)
+        predict_votes(Request(model, data, (2, 3), batch=4, advance=dies), HERE, tmp_path / "parts", 0)
     assert read_pass(tmp_path / "parts", 0, 3).missing == (0,)
     seen: list[int] = []
-    predict_votes(
-        Request(model, data, (2, 3), batch=4),
-        HERE,
-        tmp_path / "parts",
-        0,
-        advance=lambda done, total: seen.append(done),
-    )
+    request = Request(model, data, (2, 3), batch=4, advance=lambda done, total: seen.append(done))
+    predict_votes(request, HERE, tmp_path / "parts", 0)
     assert seen[0] > 0
     for depth in (2, 3):
         assert candidates(tmp_path / "parts", depth) == candidates(tmp_path / "whole", depth)
     assert read_pass(tmp_path / "parts", 0, 3).missing == ()
 
 
-def test_more_views_are_added_and_fewer_change_nothing(
-    setting: tuple[CharmModel, Dataset], tmp_path: Path
-) -> None:
+def test_more_views_are_added_and_fewer_change_nothing(setting: tuple[CharmModel, Dataset], tmp_path: Path) -> None:
     model, data = setting
     predict_votes(Request(model, data, (3,), 4), HERE, tmp_path / "four", 0)
     seen: list[int] = []
     for views in (2, 4, 3):
         seen.clear()
-        predict_votes(
-            Request(model, data, (3,), views),
-            HERE,
-            tmp_path / "more",
-            0,
-            advance=lambda done, total: seen.append(done),
-        )
+        request = Request(model, data, (3,), views, advance=lambda done, total: seen.append(done))
+        predict_votes(request, HERE, tmp_path / "more", 0)
         assert seen[:1] == {2: [0], 4: [2 * len(data.questions)], 3: []}[views]
     assert candidates(tmp_path / "more", 3) == candidates(tmp_path / "four", 3)
     assert read_pass(tmp_path / "more", 0, 3).header.views == 4
 
 
-def test_votes_in_memory_are_those_of_the_archive(
-    setting: tuple[CharmModel, Dataset], tmp_path: Path
-) -> None:
+def test_votes_in_memory_are_those_of_the_archive(setting: tuple[CharmModel, Dataset], tmp_path: Path) -> None:
     """The same votes rank alike, and more views are added to those that are there."""
     model, data = setting
     predict_votes(Request(model, data, (2, 3), batch=5), HERE, tmp_path, 0)
     two = predict.predict(Request(model, data, (2, 3), views=2, batch=5), HERE)
     made: list[int] = []
-    votes = predict.predict(
-        Request(model, data, (2, 3), batch=5), HERE, two, advance=lambda done, total: made.append(done)
-    )
+    request = Request(model, data, (2, 3), batch=5, advance=lambda done, total: made.append(done))
+    votes = predict.predict(request, HERE, two)
     assert made[0] == 2 * len(data.questions)
     protocol = Protocol(window="current", loops=(2, 3))
     questions, archived = load_ballots(tmp_path, protocol)
     assert questions == data.questions
     rankings = [rank_ballots(some, questions) for some in ([*map(Ballot, votes.values())], archived)]
     for number in range(len(questions)):
-        ours, theirs = (
-            [(one.votes, one.grid.tolist()) for one in ranking.top(number, 10)] for ranking in rankings
-        )
+        ours, theirs = ([(one.votes, one.grid.tolist()) for one in ranking.top(number, 10)] for ranking in rankings)
         assert ours == theirs
     assert [len(first_views(votes[depth], 2)) for depth in (2, 3)] == [len(two[depth]) for depth in (2, 3)]
 
 
-def test_other_processes_go_on_with_an_evaluation(
-    setting: tuple[CharmModel, Dataset], tmp_path: Path
-) -> None:
+def test_other_processes_go_on_with_an_evaluation(setting: tuple[CharmModel, Dataset], tmp_path: Path) -> None:
     """Three start, one of them is killed, two continue, one is killed, and one finishes: every vote is there once."""
     model, data = setting
     predict_votes(Request(model, data, (3,)), HERE, tmp_path / "one", 0)
     folder, made = tmp_path / "many", []
     for ranks, alive in ((3, (0, 2)), (2, (0,)), (1, (0,))):
         for rank in alive:
-            predict_votes(
-                Request(model, data, (3,)),
-                Place(torch.device("cpu"), rank, ranks),
-                folder,
-                0,
-                advance=lambda *at: made.append(at),
-            )
+            request = Request(model, data, (3,), advance=lambda *at: made.append(at))
+            predict_votes(request, Place(torch.device("cpu"), rank, ranks), folder, 0)
         assert is_finished(folder, 0, (3,)) == (ranks == 1)
     assert candidates(folder, 3) == candidates(tmp_path / "one", 3)
     assert len(read_pass(folder, 0, 3).votes) == len(read_pass(tmp_path / "one", 0, 3).votes)
@@ -217,9 +194,7 @@ def test_views_are_the_first_of_each_puzzle(setting: tuple[CharmModel, Dataset])
 
 
 def test_a_run_is_evaluated_ranked_again_and_without_its_memory(tmp_path: Path) -> None:
-    config = toy_config(
-        write_toy_tasks(tmp_path / "tasks"), evaluate_every=6, evaluate_views=4, keep_checkpoints=0
-    )
+    config = toy_config(write_toy_tasks(tmp_path / "tasks"), evaluate_every=6, evaluate_views=4, keep_checkpoints=0)
     run = tmp_path / "run"
     train(config, run, HERE, say=lambda text: None)
     assert passes(run / "votes") == {6: (3,), 12: (3,)}
@@ -230,9 +205,7 @@ def test_a_run_is_evaluated_ranked_again_and_without_its_memory(tmp_path: Path) 
     assert found["puzzles"] == 3
     assert found["protocol"]["window"] == "all"
     assert passes(run / "votes") == {6: (2, 3), 12: (2, 3)}
-    for step, loops in product(
-        (6, 12), (2, 3)
-    ):  # those that four views had cast while training, and the others'
+    for step, loops in product((6, 12), (2, 3)):  # those that four views had cast while training, and the others'
         assert len(read_pass(run / "votes", step, loops).votes) == 3 * 6
     again = evaluate_votes(run / "votes", replace(wider, window="current"), config.data)
     assert again.step == 12
@@ -251,14 +224,10 @@ def test_a_run_is_evaluated_ranked_again_and_without_its_memory(tmp_path: Path) 
     narrow = Protocol(views=2, window="current", loops=(1,))
     evaluate_run(run, "narrow", narrow, HERE)
     with pytest.raises(CharmError, match="needs votes from 6 views but only 2 have them"):
-        evaluate_run(
-            run, "mine", replace(wider, loops=(1,), window="current"), HERE, VoteOptions(rank_only=True)
-        )
+        evaluate_run(run, "mine", replace(wider, loops=(1,), window="current"), HERE, VoteOptions(rank_only=True))
 
 
-def test_every_evaluated_source_has_its_own_scores(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_every_evaluated_source_has_its_own_scores(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     config = toy_config(write_toy_tasks(tmp_path / "few", 1), steps=6)
     more = write_toy_tasks(tmp_path / "more", 3)
     (more / "toy0.json").unlink()
@@ -274,16 +243,12 @@ def test_every_evaluated_source_has_its_own_scores(
     parts = found["by_source"]
     assert {name: part["puzzles"] for name, part in parts.items()} == {few: 1, str(more): 2}
     for name, mean in found["metrics"].items():
-        assert 3 * mean == pytest.approx(
-            sum(part["puzzles"] * part["metrics"][name] for part in parts.values())
-        )
+        assert 3 * mean == pytest.approx(sum(part["puzzles"] * part["metrics"][name] for part in parts.values()))
 
 
 def test_a_run_is_evaluated_at_its_own_depths_and_every_number_names_its_protocol(tmp_path: Path) -> None:
     """Unless other depths are given: the protocols' 16 and 24 steps are the paper's runs' own."""
-    config = toy_config(
-        write_toy_tasks(tmp_path / "tasks", 2), steps=6, evaluate_every=6, evaluate_loops=(2, 3)
-    )
+    config = toy_config(write_toy_tasks(tmp_path / "tasks", 2), steps=6, evaluate_every=6, evaluate_loops=(2, 3))
     run = tmp_path / "run"
     train(config, run, HERE, say=lambda text: None)
     in_training = json.loads((run / "eval" / "step_000000006.json").read_text())
@@ -328,9 +293,7 @@ def test_tasks_without_known_answers_are_counted_and_their_answers_named(tmp_pat
 
 
 def test_a_checkpoint_that_is_gone_does_not_vote_with_less_than_was_asked(tmp_path: Path) -> None:
-    config = toy_config(
-        write_toy_tasks(tmp_path / "tasks"), evaluate_every=6, evaluate_views=4, keep_checkpoints=1
-    )
+    config = toy_config(write_toy_tasks(tmp_path / "tasks"), evaluate_every=6, evaluate_views=4, keep_checkpoints=1)
     run = tmp_path / "run"
     train(config, run, HERE, say=lambda text: None)
     for protocol in (Protocol(loops=(3,)), Protocol(views=6, loops=(3,)), Protocol(views=2, loops=(2,))):

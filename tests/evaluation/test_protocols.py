@@ -3,7 +3,9 @@ from dataclasses import replace
 import pytest
 
 from charm.errors import CharmError
-from charm.evaluation.protocols import PROTOCOLS, Protocol, depths_text, protocol_named, with_overrides
+from charm.evaluation.evaluate import own_protocol
+from charm.evaluation.protocols import PROTOCOLS, Protocol, depths_text, protocol_named
+from charm.runs.settings import TrainConfig
 
 TEN_THOUSANDS = [10_000 * n for n in range(1, 61)]
 
@@ -100,6 +102,7 @@ def test_no_checkpoints_vote_that_are_not_there() -> None:
 
 def test_overrides_change_what_is_given_and_nothing_else() -> None:
     extra = PROTOCOLS["extra"]
-    assert with_overrides("extra") == extra
+    config = TrainConfig(evaluate_loops=(16, 24))
+    assert own_protocol(config, "extra") == own_protocol(config, "extra", views=None) == extra
     for field, value in (("views", 3), ("window", "all"), ("loops", (4,)), ("half_life", 2.0)):
-        assert with_overrides("extra", **{field: value}) == replace(extra, **{field: value})
+        assert own_protocol(config, "extra", **{field: value}) == replace(extra, **{field: value})

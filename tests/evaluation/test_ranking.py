@@ -19,9 +19,8 @@ from charm.evaluation.ranking import Ranking, rank
 from charm.runs.archive import Header, write_votes
 from charm.runs.votes import probability
 from charm.tasks.task import Question
-
-from . import hand
-from .voters import Voter, voters
+from tests.toy import hand
+from tests.toy.hand import Voter, voters
 
 QUESTIONS = tuple(Question("task", index) for index in range(3))
 QUARTER, THREE_QUARTERS = probability(hand.logits(0.25, 0.75)).tolist()
@@ -88,9 +87,7 @@ def test_confidence_is_a_weighted_mean() -> None:
 
 
 @pytest.mark.parametrize(("low", "high"), [(16.0, 17.0), (20.0, 30.0), (60.0, 61.0), (-61.0, -60.0)])
-def test_the_surer_candidate_wins_although_both_probabilities_round_to_the_same(
-    low: float, high: float
-) -> None:
+def test_the_surer_candidate_wins_although_both_probabilities_round_to_the_same(low: float, high: float) -> None:
     votes = hand.votes((0, "1", 0, 0.5), (0, "2", 1, 0.5))
     for logits, expected in (((low, high), ["2", "1"]), ((high, low), ["1", "2"])):
         ballot = Ballot(replace(votes, logit_V=np.array(logits, np.float32)), 1)
@@ -124,9 +121,7 @@ def test_nothing_to_rank_is_an_error() -> None:
     assert order(rank([Ballot(hand.votes(), 1)], QUESTIONS), 0) == []
 
 
-def slow_order(
-    ballots: list[tuple[list[Entry], float]], question: int
-) -> list[tuple[str, int, float, float]]:
+def slow_order(ballots: list[tuple[list[Entry], float]], question: int) -> list[tuple[str, int, float, float]]:
     """(grid, votes, weight, confidence), best first, one candidate at a time."""
     texts = {text for entries, _ in ballots for q, text, *_ in entries if q == question}
     found = []
@@ -138,9 +133,7 @@ def slow_order(
             if (q, t) == (question, text)
         ]
         total = fsum(weight for weight, _ in cast)
-        found.append(
-            (text, len(cast), total, fsum(weight * confidence for weight, confidence in cast) / total)
-        )
+        found.append((text, len(cast), total, fsum(weight * confidence for weight, confidence in cast) / total))
     return sorted(found, key=lambda entry: (-entry[2], -entry[3], hash_grid(hand.grid(entry[0]))))
 
 
@@ -186,16 +179,12 @@ def test_ranking_is_bit_for_bit_the_same_in_any_order(
 ) -> None:
     """Shuffle the votes of each ballot, cut it into ranks, shuffle the ballots: nothing may change."""
     weights = [0.5 ** (age / 10) for age in range(4)]
-    straight = rank(
-        [Ballot(hand.votes(*entries), 9 - age, weights[age]) for entries, age in ballots], QUESTIONS
-    )
+    straight = rank([Ballot(hand.votes(*entries), 9 - age, weights[age]) for entries, age in ballots], QUESTIONS)
     pieces = []
     for entries, age in ballots:
         shuffled = rng.sample(entries, len(entries))
         cut = rng.randint(0, len(entries))
-        pieces += [
-            Ballot(hand.votes(*part), 9 - age, weights[age]) for part in (shuffled[:cut], shuffled[cut:])
-        ]
+        pieces += [Ballot(hand.votes(*part), 9 - age, weights[age]) for part in (shuffled[:cut], shuffled[cut:])]
     rng.shuffle(pieces)
     other = rank(pieces, QUESTIONS)
     for name in ("start", "hash_K", "shape_K2", "votes_K", "weight_K", "confidence_K", "no_answer"):
@@ -209,9 +198,7 @@ def test_ties_between_depths_are_real_ties() -> None:
     """3 + 2 votes and 5 votes of one weight weigh exactly the same, although 3w + 2w and 5w differ as floats."""
     weight = 0.5 ** (7 / 10)
     assert 3 * weight + 2 * weight != 5 * weight
-    shallow = hand.votes(
-        *((0, "1", row, 0.5) for row in range(3)), *((0, "2", row, 0.5) for row in range(3, 8))
-    )
+    shallow = hand.votes(*((0, "1", row, 0.5) for row in range(3)), *((0, "2", row, 0.5) for row in range(3, 8)))
     deep = hand.votes(*((0, "1", row, 0.5) for row in range(2)), loops=24)
     ranking = rank([Ballot(shallow, 1, weight), Ballot(deep, 1, weight)], QUESTIONS)
     assert ranking.weight_K[0] == ranking.weight_K[1]
@@ -232,8 +219,7 @@ def test_ranking_from_disk_equals_ranking_in_memory(tmp_path: Path) -> None:
     ballots = {}
     for step in (1, 2, 3, 4):
         entries = [
-            (int(rng.integers(3)), str(rng.integers(4)), row, float(np.float32(rng.random())))
-            for row in range(40)
+            (int(rng.integers(3)), str(rng.integers(4)), row, float(np.float32(rng.random()))) for row in range(40)
         ]
         ballots[step] = hand.votes(*entries)
         for part in range(2):

@@ -4,42 +4,12 @@ import numpy as np
 import pytest
 
 from charm.evaluation.protocols import Ballot
-from charm.evaluation.ranking import Ranking, rank
+from charm.evaluation.ranking import rank
 from charm.evaluation.scoring import KS, score
 from charm.tasks.task import Pair, Question, Task, questions_of
 from charm.tasks.view import VIEWS, View
-
-from . import hand
-
-
-def ranking_of(orders: dict[Question, list[str]]) -> Ranking:
-    """A ranking with these candidates in this order."""
-    entries = []
-    for q, texts in enumerate(orders.values()):
-        for place, text in enumerate(texts):
-            entries += [(q, text, row, 0.5) for row in range(len(texts) - place)]
-    return rank([Ballot(hand.votes(*entries), 1)], list(orders))
-
-
-# Task a has two outputs: one first, one third. b is second, c has the right size only, d the wrong size only,
-# e no grid, f was never asked of the model.
-ORDERS = {
-    Question("a", 0): ["1", "2"],
-    Question("a", 1): ["2", "3", "1"],
-    Question("b", 0): ["5", "1"],
-    Question("c", 0): ["55/55", "12/35"],
-    Question("d", 0): ["1", "11"],
-    Question("e", 0): ["", ""],
-}
-ANSWERS = {
-    Question("a", 0): hand.grid("1"),
-    Question("a", 1): hand.grid("1"),
-    Question("b", 0): hand.grid("1"),
-    Question("c", 0): hand.grid("12/34"),
-    Question("d", 0): hand.grid("1/1"),
-    Question("e", 0): hand.grid("1"),
-    Question("f", 0): hand.grid("1"),
-}
+from tests.toy import hand
+from tests.toy.hand import ANSWERS, ORDERS, ranking_of
 
 
 def test_both_conventions_over_the_whole_split() -> None:

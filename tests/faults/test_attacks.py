@@ -73,9 +73,7 @@ def test_hostile_tasks_are_refused(target: Target, tmp_path: Path) -> None:
     for name, content in hostile_tasks().items():
         file = tmp_path / f"{name}.json"
         file.write_bytes(content)
-        answer = call(
-            ["solve", file, "--checkpoint", target.run, "--out", tmp_path / "out.json", "--device", "cpu"]
-        )
+        answer = call(["solve", file, "--checkpoint", target.run, "--out", tmp_path / "out.json", "--device", "cpu"])
         assert target.judge("solve", answer)[0] == "refused", (name, answer.error)
     assert not (tmp_path / "out.json").exists()
 

@@ -13,15 +13,15 @@ import torch
 
 from charm.arc.run import arc_job, train
 from charm.errors import CharmError
+from charm.evaluation.evaluate import VoteOptions, evaluate_run
 from charm.evaluation.protocols import Protocol
-from charm.evaluation.run import VoteOptions, evaluate_run
 from charm.files import sweep, write_atomically
 from charm.runs import checkpoint
 from charm.runs.checkpoint import folder_of, prune, steps_of, verify
 from charm.runs.folder import clear_run
 from charm.training.engine import Engine
 from charm.training.job import ReasonerJob
-from tests.faults.toy_run import HERE, flip, quiet, toy, trained
+from tests.toy.damage import HERE, flip, quiet, toy, trained
 
 ALL = Protocol(window="all", loops=(3,))
 
@@ -89,9 +89,7 @@ def test_votes_of_a_run_without_checkpoints_are_not_taken_over(resume: bool, tmp
     with pytest.raises(CharmError, match="votes and votes_blank and eval of an earlier run"):
         train(toy(tmp_path, seed=0 if resume else 1), run, HERE, resume, quiet)
     clear_run(run, HERE, quiet)
-    assert not [
-        path for path in run.rglob("*") if path.is_file() and path.name not in (".lock", "config.json")
-    ]
+    assert not [path for path in run.rglob("*") if path.is_file() and path.name not in (".lock", "config.json")]
     assert train(toy(tmp_path, seed=1), run, HERE, say=quiet).step == 12
 
 
@@ -142,9 +140,7 @@ def test_weights_that_are_not_finite_are_never_written(tmp_path: Path) -> None:
     engine.step = 6
     with torch.no_grad():
         next(iter(engine.job.model.parameters())).view(-1)[0] = float("nan")
-    with pytest.raises(
-        CharmError, match=r"step 6 could not be written .* not finite.*earlier ones are intact"
-    ):
+    with pytest.raises(CharmError, match=r"step 6 could not be written .* not finite.*earlier ones are intact"):
         engine.save()
     assert {path: path.read_bytes() for path in (tmp_path / "run" / "checkpoints").rglob("*.*")} == before
 

@@ -10,17 +10,16 @@ import pytest
 from charm.automata.run import CarEvaluation, evaluate, train_car
 from charm.continual.run import StreamOptions, run_stream
 from charm.errors import CharmError
+from charm.evaluation.evaluate import evaluate_run
 from charm.evaluation.protocols import Protocol
-from charm.evaluation.run import evaluate_run
 from charm.models.model import CharmModel
 from charm.report.film import make_films
 from charm.runs.checkpoint import folder_of, newest_checkpoint, verify
 from charm.solving.group import Solver
 from charm.solving.options import SolveOptions
 from charm.training.adaptation import Recipe
-from tests.automata import toy as automata
-from tests.faults.toy_run import HERE, flip, quiet, trained
-from tests.toy import write_toy_tasks
+from tests.toy import automata, write_toy_tasks
+from tests.toy.damage import HERE, flip, quiet, trained
 
 ALL = Protocol(window="all", loops=(3,))
 FEW = StreamOptions("", recipe=Recipe(2, 4), views=2, evaluate_views=2, base_views=2, base_tasks=1)
@@ -138,9 +137,7 @@ def test_a_damaged_stream_is_refused_or_mended(kind: str, run: Path, unseen: Pat
         flip(file, len(text) - 2)
     else:
         digit = next(n for n in range(len(text) - 1, 0, -1) if chr(text[n]).isdigit() and n < len(text) - 90)
-        file.write_bytes(
-            text[:digit] + (b"7" if text[digit : digit + 1] != b"7" else b"3") + text[digit + 1 :]
-        )
+        file.write_bytes(text[:digit] + (b"7" if text[digit : digit + 1] != b"7" else b"3") + text[digit + 1 :])
     with pytest.raises(CharmError, match=file.name):
         adapt(run, unseen, out)
     file.unlink()

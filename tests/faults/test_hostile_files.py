@@ -22,16 +22,10 @@ from charm.models.model import CharmModel
 from charm.runs.settings import TrainConfig
 from charm.tasks.instances import Instances
 from charm.tasks.keys import ArcKey
-from charm.tasks.pairs_file import (
-    MANIFEST,
-    pack_pairs,
-    read_archive,
-    read_manifest,
-    write_archive,
-    write_block,
-)
-from tests.tasks.test_pairs_file import random_pairs, write_folder
+from charm.tasks.pairs_file import MANIFEST, read_manifest, write_block
+from rearc2.workbench.archive import read_archive, write_archive
 from tests.toy import toy_config
+from tests.toy.pairs import block_of, write_pairs
 
 LIMIT = 24 * 2**20  # bytes that a hostile file of a few kilobytes may cost
 
@@ -120,9 +114,7 @@ HOSTILE_ARRAYS = {
 def test_arrays_are_checked_before_they_are_read(name: str, tmp_path: Path) -> None:
     good = {"puzzles": b'["a"]', "number": bytes(4), "length": b"\1\0\0\0", "code": bytes(4)}
     kinds = {"puzzles": "|u1", "number": "<i4", "length": "<i4", "code": "<u4"}
-    whole = {
-        key: npy(kinds[key], f"({len(value) // int(kinds[key][2])},)", value) for key, value in good.items()
-    }
+    whole = {key: npy(kinds[key], f"({len(value) // int(kinds[key][2])},)", value) for key, value in good.items()}
     path = tmp_path / "instances.npz"
 
     def write(arrays: dict[str, bytes]) -> None:
@@ -184,7 +176,7 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
         instances.add(name, np.arange(5, dtype=np.uint32))
     instances.save(folder / "instances.npz")
     (folder / "pairs").mkdir()
-    write_folder(folder / "pairs", {"aa": pack_pairs(random_pairs(0, 3), range(3))})
+    write_pairs(folder / "pairs", {"aa": block_of(0, 3)})
     write_archive(folder / "pairs", folder / "pairs.zip")
     return {name: (folder / name).read_bytes() for name in ("instances.npz", "pairs.zip")}
 
@@ -211,7 +203,7 @@ def test_damage_anywhere_is_refused_or_harmless(
 
 def test_a_block_of_no_grids_is_refused(tmp_path: Path) -> None:
     """Though its hash is the one that its manifest, by the same hand, says."""
-    block = pack_pairs(random_pairs(0, 2), range(2))
+    block = block_of(0, 2)
     hostile = {
         "a side of 0": replace(block, shapes=block.shapes * np.uint8(0)),
         "a side of 255": replace(block, shapes=block.shapes | np.uint8(255)),
@@ -222,7 +214,7 @@ def test_a_block_of_no_grids_is_refused(tmp_path: Path) -> None:
     for number, wrong in enumerate(hostile.values()):
         folder = tmp_path / f"{number}"
         folder.mkdir()
-        write_folder(folder, {"aa": wrong})
+        write_pairs(folder, {"aa": wrong})
         with zipfile.ZipFile(tmp_path / "file.zip", "w") as archive:
             for name in (MANIFEST, "aa.npz"):
                 archive.writestr(name, (folder / name).read_bytes())
@@ -230,7 +222,7 @@ def test_a_block_of_no_grids_is_refused(tmp_path: Path) -> None:
             read_archive(tmp_path / "file.zip", tmp_path / "to")
     folder = tmp_path / "count"
     folder.mkdir()
-    write_folder(folder, {"aa": block})
+    write_pairs(folder, {"aa": block})
     text = (folder / MANIFEST).read_text().replace('"pairs": 2,', '"pairs": 3,')
     (folder / MANIFEST).write_text(text)
     write_block(folder, "aa", block)
@@ -289,7 +281,7 @@ def test_a_hostile_configuration_of_a_run(tmp_path: Path) -> None:
 
 
 def test_a_hostile_manifest(tmp_path: Path) -> None:
-    write_folder(tmp_path, {"aa": pack_pairs(random_pairs(0, 2), range(2))}, ("bb",))
+    write_pairs(tmp_path, {"aa": block_of(0, 2)}, ("bb",))
     path = tmp_path / MANIFEST
     for changed in changes(json.loads(path.read_text())):
         path.write_text(json.dumps(changed))

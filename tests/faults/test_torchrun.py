@@ -31,9 +31,7 @@ def is_running(process: int) -> bool:
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="looks for processes in /proc")
 def test_processes_stop_when_their_agent_was_killed(tmp_path: Path) -> None:
     """They would train to the end; instead they write a checkpoint and end."""
-    config = replace(
-        toy_config(write_toy_tasks(tmp_path / "tasks")), steps=1_000_000, checkpoint_every=1_000_000
-    )
+    config = replace(toy_config(write_toy_tasks(tmp_path / "tasks")), steps=1_000_000, checkpoint_every=1_000_000)
     path, out = tmp_path / "config.json", tmp_path / "run"
     path.write_text(json.dumps(to_json(config)))
     torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]

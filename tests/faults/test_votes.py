@@ -13,14 +13,14 @@ from safetensors.torch import load_file, save_file
 from charm.arc.run import train
 from charm.errors import CharmError
 from charm.evaluation import predict
+from charm.evaluation.evaluate import VoteOptions, evaluate_run
 from charm.evaluation.protocols import Protocol
-from charm.evaluation.run import VoteOptions, evaluate_run
 from charm.report.folder import evaluations
 from charm.report.page import ranked, write_report
 from charm.runs.checkpoint import folder_of, run_of, steps_of
 from charm.runs.votes import Votes
-from tests.faults.toy_run import HERE, empty, flip, quiet, toy, trained, truncate
 from tests.toy import toy_config
+from tests.toy.damage import HERE, empty, flip, quiet, toy, trained, truncate
 
 ALL = Protocol(views=4, window="all", loops=(3,))
 DAMAGES = {"truncated": truncate, "empty": empty, "missing": Path.unlink}
@@ -77,6 +77,14 @@ def test_a_report_names_damaged_votes(damage: str, run: Path) -> None:
     DAMAGES[damage](votes_of(run, 6))
     with pytest.raises(CharmError, match=r"step_6/loops_3: votes are missing or damaged"):
         ranked(run, None, None)
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_report_names_damaged_votes_without_the_memory(damage: str, run: Path) -> None:
+    evaluate_run(run, "standard", ALL, HERE, VoteOptions(blank_memory=True))
+    DAMAGES[damage](votes_of(run, 12, "votes_blank"))
+    with pytest.raises(CharmError, match=r"votes_blank.*: votes are missing or damaged"):
+        write_report(run)
 
 
 def test_votes_and_evaluations_of_an_earlier_run_do_not_count(run: Path, tmp_path: Path) -> None:
@@ -192,9 +200,7 @@ def test_a_task_that_the_run_does_not_evaluate_is_refused(run: Path) -> None:
     assert not (run / "eval" / "tasks.json").exists()
 
 
-def test_weights_and_answers_that_are_not_numbers_have_no_score(
-    run: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_weights_and_answers_that_are_not_numbers_have_no_score(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = folder_of(run, 12) / "model.safetensors"
     tensors = load_file(path)
     tensors["reasoner.head.weight"][0, 0] = float("nan")

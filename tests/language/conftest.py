@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.language.toy import prepare_toy
+from tests.toy.language import prepare_toy
 
 
 @pytest.fixture(scope="session")

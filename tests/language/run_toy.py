@@ -24,6 +24,4 @@ if __name__ == "__main__":
             settings = from_json(LMConfig, json.loads(Path(path).read_text()))
             train_lm(settings, Path(out), here, resume=how == "resume")
     gc.collect()
-    assert group() is None, (
-        "something keeps the group, and gloo's threads may abort the interpreter as it ends"
-    )
+    assert group() is None, "something keeps the group, and gloo's threads may abort the interpreter as it ends"

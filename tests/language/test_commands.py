@@ -9,9 +9,7 @@ import pytest
 from charm.cli import main
 
 SMALL = "--gpt.depth 2 --gpt.width 32 --gpt.head-width 8 --gpt.vocab 300 --gpt.length 16 --steps 4 --batch 64"
-SMALL += (
-    " --evaluate-tokens 32 --evaluate-every 0 --ngram.rows 50 --ngram.width 8 --ngram.layers 1 --device cpu"
-)
+SMALL += " --evaluate-tokens 32 --evaluate-every 0 --ngram.rows 50 --ngram.width 8 --ngram.layers 1 --device cpu"
 
 
 def charm(*words: str) -> None:

@@ -13,7 +13,7 @@ from charm.language.corpus import (
     _docstrings,
     folder_documents,
     gather,
-    mixed,
+    hash_order,
     python_documents,
     split_validation,
 )
@@ -57,7 +57,7 @@ def test_folders_are_read_deduplicated_and_counted(tmp_path: Path) -> None:
     documents, counts = folder_documents([tmp_path])
     assert sorted(documents) == [text, text + "more"]
     assert counts == {"files": 5, "not_utf8": 1, "unreadable": 0, "short": 1, "duplicate": 1}
-    assert documents == mixed(reversed(documents))  # the order is the content's, not the folder's
+    assert documents == hash_order(reversed(documents))  # the order is the content's, not the folder's
 
 
 def test_why_there_is_too_little_text_is_told(tmp_path: Path) -> None:
@@ -91,9 +91,7 @@ def test_parquet_shards_are_taken_as_they_are(tmp_path: Path) -> None:
 
     texts = [[f"shard {s} document {d}" for d in range(5)] for s in range(3)]
     for number, some in enumerate(texts):
-        parquet.write_table(
-            pyarrow.table({"text": some}), tmp_path / f"shard_{number:05d}.parquet", row_group_size=2
-        )
+        parquet.write_table(pyarrow.table({"text": some}), tmp_path / f"shard_{number:05d}.parquet", row_group_size=2)
     shards, record = gather([tmp_path])
     assert [list(documents) for _, documents in shards] == texts
     assert record["files"] == [f"shard_{n:05d}.parquet" for n in range(3)]

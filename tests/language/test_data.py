@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from charm.errors import CharmError
 from charm.language.data import Documents, Piece, Prepared, pack, prepare, training_rows, validation_rows
-from tests.language.toy import VOCAB
+from tests.toy.language import VOCAB
 
 
 def slow_pack(lengths: list[int], room: int, tails: str, buffer: int, refill: int) -> list[list[Piece]]:
@@ -58,9 +58,7 @@ lengths_and_room = (
 
 @settings(max_examples=150, deadline=None)
 @given(*lengths_and_room)
-def test_packing_is_the_slow_rule(
-    lengths: list[int], room: int, tails: str, buffer: int, refill: int
-) -> None:
+def test_packing_is_the_slow_rule(lengths: list[int], room: int, tails: str, buffer: int, refill: int) -> None:
     found = list(pack(enumerate(lengths), room, tails, buffer, refill))
     assert found == slow_pack(lengths, room, tails, buffer, refill)
 
@@ -107,9 +105,7 @@ def test_rows_are_nanochats() -> None:
 
 @settings(max_examples=150, deadline=None)
 @given(*lengths_and_room)
-def test_packing_covers_every_token_once(
-    lengths: list[int], room: int, tails: str, buffer: int, refill: int
-) -> None:
+def test_packing_covers_every_token_once(lengths: list[int], room: int, tails: str, buffer: int, refill: int) -> None:
     rows = list(pack(enumerate(lengths), room, tails, buffer, refill))
     assert all(sum(piece.size + 1 for piece in row) == room for row in rows)  # no padding
     seen = [np.zeros(length, dtype=int) for length in lengths]
@@ -196,7 +192,7 @@ def test_shards_of_one_name_are_all_written_and_a_failure_leaves_nothing(tmp_pat
     assert len(Prepared.read(tmp_path / "whole").documents("train").lengths) == 2
     with pytest.raises(CharmError, match="empty: the shard is empty"):
         prepare([*shards, ("empty", [])], {}, tmp_path / "failed", 280)
-    assert list((tmp_path / "failed").iterdir()) == []
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["whole"]
     (tmp_path / "file").touch()
     with pytest.raises(CharmError, match="not a folder"):
         prepare(shards, {}, tmp_path / "file", 280)
@@ -205,7 +201,7 @@ def test_shards_of_one_name_are_all_written_and_a_failure_leaves_nothing(tmp_pat
 def test_damage_and_misuse_are_named(data: Path, tmp_path: Path) -> None:
     with pytest.raises(CharmError, match="charm lm prepare"):
         Prepared.read(tmp_path)
-    with pytest.raises(CharmError, match="already contains prepared data"):
+    with pytest.raises(CharmError, match="is not empty; choose another folder"):
         prepare([], {}, data)
     for file in data.iterdir():
         (tmp_path / file.name).write_bytes(file.read_bytes())
@@ -251,6 +247,12 @@ def test_a_flipped_bit_never_makes_the_validation_shard_another(data: Path, tmp_
     path.write_text(json.dumps(plain).replace("shard_00001.bin", "shard_00000.bin"))
     with pytest.raises(CharmError, match="appears twice in an object"):
         Prepared.read(tmp_path)
+    # Without a seal, the shards themselves must show that validation text is not trained on.
+    first, last = plain["shards"]
+    for shards in ([first, {**last, "name": first["name"]}], [first], [first, {**last, "name": "shard_00002.bin"}]):
+        path.write_text(json.dumps({**plain, "shards": shards}))
+        with pytest.raises(CharmError, match="expected two or more different shards, each with a hash"):
+            Prepared.read(tmp_path)
 
 
 def test_prepared_data_needs_no_extra_library(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,8 +11,7 @@ from torch import Tensor
 from charm.errors import CharmError
 from charm.language.config import GPTConfig, NgramConfig
 from charm.language.gpt import GPT, attend, components
-from tests.language.test_ngram import slow_memory, slow_norm
-from tests.language.toy import MEMORIES, TOY_GPT, VOCAB, canonical
+from tests.toy.language import MEMORIES, TOY_GPT, VOCAB, canonical, slow_memory, slow_norm
 
 
 def stirred(name: str, seed: int = 0) -> GPT:
@@ -73,15 +72,11 @@ def test_every_variant_begins_as_the_stock_model(name: str) -> None:
                 assert memory.value.weight.grad is not None
                 assert memory.value.weight.grad.abs().sum() > 0
                 memory.value.weight -= 0.1 * memory.value.weight.grad
-    assert all(
-        rows.weight.grad is not None and rows.weight.grad.abs().sum() > 0 for rows in model.ngram_tables()
-    )
+    assert all(rows.weight.grad is not None and rows.weight.grad.abs().sum() > 0 for rows in model.ngram_tables())
 
 
 def test_equal_seeds_give_equal_tables_in_every_variant() -> None:
-    first, *others = (
-        GPT(TOY_GPT, MEMORIES[name], 2).ngram_tables() for name in ("engram", "cose", "mixture")
-    )
+    first, *others = (GPT(TOY_GPT, MEMORIES[name], 2).ngram_tables() for name in ("engram", "cose", "mixture"))
     assert [float(rows.weight.detach().std()) for rows in first] == pytest.approx([0.02, 0.02], rel=0.05)
     for tables in others:
         assert all(torch.equal(a.weight, b.weight) for a, b in zip(first, tables, strict=True))
@@ -119,9 +114,7 @@ def test_initial_weights_are_those_of_the_spec() -> None:
 
 def slow_gpt(model: GPT, ids: Tensor) -> Tensor:
     """Logits by the spec, layer by layer and head by head, in float64."""
-    weights = {
-        name: value.double() for name, value in model.state_dict().items() if value.is_floating_point()
-    }
+    weights = {name: value.double() for name, value in model.state_dict().items() if value.is_floating_point()}
     config = model.config
     depth, heads, size = config.depth, config.heads, config.head_width
     length = ids.shape[1]
@@ -228,9 +221,7 @@ def test_windows_are_short_short_short_long_and_long_at_the_end() -> None:
 def test_windowed_attention_on_a_gpu_is_the_masked_one() -> None:
     generator = torch.Generator("cuda").manual_seed(0)
     q, k, v = (
-        torch.randn(
-            3, 256, 2, 128, device="cuda", dtype=torch.bfloat16, generator=generator, requires_grad=True
-        )
+        torch.randn(3, 256, 2, 128, device="cuda", dtype=torch.bfloat16, generator=generator, requires_grad=True)
         for _ in range(3)
     )
     fast = attend(q, k, v, 64)
@@ -276,9 +267,7 @@ def test_layers_of_a_kind_are_compiled_once() -> None:
         expected = model(ids, ids)
         compiled: list[torch.fx.GraphModule] = []
 
-        def keep(
-            graph: torch.fx.GraphModule, inputs: object, compiled: list = compiled
-        ) -> torch.fx.GraphModule:
+        def keep(graph: torch.fx.GraphModule, inputs: object, compiled: list = compiled) -> torch.fx.GraphModule:
             compiled.append(graph)
             return graph
 

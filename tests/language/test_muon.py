@@ -95,14 +95,10 @@ def test_evening_out_keeps_the_norm_and_levels_the_longer_axis(shape: tuple[int,
     torch.testing.assert_close(evened.norm(dim=(-2, -1)), update.norm(dim=(-2, -1)))
     torch.testing.assert_close(square, 0.1 * update.square().mean(axis, keepdim=True))
     lines = evened.square().mean(axis)
-    torch.testing.assert_close(
-        lines, lines.mean(-1, keepdim=True).expand_as(lines)
-    )  # after one step: all equal
+    torch.testing.assert_close(lines, lines.mean(-1, keepdim=True).expand_as(lines))  # after one step: all equal
 
 
-def slow_steps(
-    weight: Tensor, gradients: list[Tensor], lr: float, beta: float, beta2: float, decay: float
-) -> Tensor:
+def slow_steps(weight: Tensor, gradients: list[Tensor], lr: float, beta: float, beta2: float, decay: float) -> Tensor:
     """NorMuon with cautious decay, as published, on one matrix in float64."""
     weight = weight.double()
     rows, columns = weight.shape

@@ -6,12 +6,11 @@ import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
-from torch import Tensor
 
 from charm.language.config import NgramConfig
 from charm.language.gpt import GPT
-from charm.language.ngram import NgramMemory, ShortConvolution, hash_multipliers, table_sizes
-from tests.language.toy import MEMORIES, TOY_GPT, VOCAB, canonical
+from charm.language.ngram import ShortConvolution, hash_multipliers, table_sizes
+from tests.toy.language import MEMORIES, TOY_GPT, VOCAB, canonical, slow_memory
 
 
 def is_prime(number: int) -> bool:
@@ -51,7 +50,7 @@ def test_the_hash_is_that_of_plain_integers() -> None:
         rng = np.random.default_rng(10007 * layer)
         bound = ((2**63 - 1) // (int(known.max()) + 1)) // 2
         m = [2 * int(u) + 1 for u in rng.integers(0, bound, size=3)]
-        assert m == hash_multipliers(layer, int(known.max()) + 1, 0).tolist()
+        assert m == hash_multipliers(layer, int(known.max()) + 1).tolist()
         assert max(m) * int(known.max()) < 2**63
         found = memory.tables.addresses(ids_BT)
         for b in range(3):
@@ -72,53 +71,6 @@ def test_canonically_equal_ngrams_read_the_same_rows() -> None:
     ids = torch.randint(0, VOCAB // 2 - 1, (2, 9)) * 2
     assert torch.equal(tables(ids), tables(ids + 1))
     assert not torch.equal(tables(ids), tables(ids + 2))
-
-
-def slow_norm(x: Tensor) -> Tensor:
-    return x / (x.square().mean(-1, keepdim=True) + torch.finfo(x.dtype).eps).sqrt()
-
-
-def slow_memory(memory: NgramMemory, x: Tensor, ids: Tensor, embedding: Tensor) -> Tensor:
-    """The paper's equations, token by token, in float64."""
-    weights = {
-        name: value.double() for name, value in memory.state_dict().items() if value.is_floating_point()
-    }
-    batch, length, width = x.shape
-    out = torch.zeros(batch, length, width, dtype=torch.float64)
-    gated = torch.zeros_like(out)
-    addresses = memory.tables.addresses(ids) if memory.tables is not None else None
-    for b in range(batch):
-        for t in range(length):
-            e = [
-                embedding[ids[b, t - n]] if t >= n else torch.zeros(width, dtype=torch.float64)
-                for n in range(3)
-            ]
-            m2 = m3 = torch.zeros(0, dtype=torch.float64)
-            if addresses is not None:
-                rows = weights["tables.rows.weight"][addresses[b, t]]
-                m2, m3 = rows[:8].flatten(), rows[8:].flatten()
-            if memory.variant == "engram":
-                h = torch.cat([m2, m3])
-            else:
-                r = weights["composer.token.weight"] @ e[0]
-                c = weights["composer.context.weight"] @ torch.cat([e[1], e[2]])
-                gamma, beta = weights["composer.scale.weight"] @ c, weights["composer.shift.weight"] @ c
-                s = slow_norm((1 + gamma) * r + beta + c)
-                if memory.variant == "cose":
-                    h = torch.cat([s, m2, m3])
-                else:
-                    a = torch.softmax(weights["router.weight"] @ s, dim=0)
-                    u2, u3 = weights["projections.0.weight"] @ m2, weights["projections.1.weight"] @ m3
-                    h = slow_norm(s + a[0] * u2 + a[1] * u3)
-            key, value = weights["key.weight"] @ h, weights["value.weight"] @ h
-            g = float(slow_norm(key) @ slow_norm(x[b, t])) / math.sqrt(width)
-            g = math.copysign(math.sqrt(max(abs(g), 1e-6)), g)
-            gated[b, t] = value / (1 + math.exp(-g))
-    normed = slow_norm(gated)
-    for t in range(length):
-        taps = [weights["convolution.weight"][:, n] * normed[:, t - 3 * n] for n in range(4) if t >= 3 * n]
-        out[:, t] = gated[:, t] + F.silu(torch.stack(taps).sum(0))
-    return out
 
 
 @pytest.mark.parametrize("name", [name for name in MEMORIES if name != "stock"])

@@ -12,7 +12,7 @@ from charm.language.gpt import GPT
 from charm.language.optimizers import LMOptimizers, NorMuon, parameter_groups, schedule
 from charm.language.presets import lm_preset
 from charm.memory.optimizers import RowAdamW
-from tests.language.toy import MEMORIES, TOY_GPT, canonical
+from tests.toy.language import MEMORIES, TOY_GPT, canonical
 
 
 @pytest.mark.parametrize("name", MEMORIES)

@@ -54,9 +54,7 @@ def test_a_sum_stands_below_its_parts() -> None:
     assert counted["total"] == counted["backbone"] + counted["memory"]
 
 
-@pytest.mark.parametrize(
-    "name", [*LM_PRESETS, *MEMORY, "lm-tiny-cose", "lm-tiny-mixture", "lm-d12-cose-one-row"]
-)
+@pytest.mark.parametrize("name", [*LM_PRESETS, *MEMORY, "lm-tiny-cose", "lm-tiny-mixture", "lm-d12-cose-one-row"])
 def test_every_preset_has_the_parameters_of_its_formula(name: str) -> None:
     config = lm_preset(name)
     found = components(config.gpt, config.ngram)
@@ -68,9 +66,7 @@ def test_every_preset_has_the_parameters_of_its_formula(name: str) -> None:
     dense = {
         "none": 0,
         "engram": 2 * (4 * w * width + 4 * width),
-        "cose": 2 * (4 * w * width * (rows > 0) + 4 * width)
-        + 2 * (3 * width * p + 2 * p * p)
-        + 4 * p * width,
+        "cose": 2 * (4 * w * width * (rows > 0) + 4 * width) + 2 * (3 * width * p + 2 * p * p) + 4 * p * width,
         "mixture": 2 * (3 * width * p + 2 * p * p + 2 * p * width + 4 * width + 2 * p * w + 2 * p),
     }
     assert found["memory maps"] == dense[variant]

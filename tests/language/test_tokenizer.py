@@ -102,9 +102,7 @@ EDGES += [
 def plain_key(text: str) -> str:
     """The definition, with Python's own Unicode tables."""
     text = unicodedata.normalize("NFD", unicodedata.normalize("NFKC", text))
-    text = "".join(
-        character for character in text if not unicodedata.category(character).startswith("M")
-    ).lower()
+    text = "".join(character for character in text if not unicodedata.category(character).startswith("M")).lower()
     text = re.sub(r"[ \t\r\n]+", " ", text)
     return text if text == " " else text.strip(WHITE)
 

@@ -7,9 +7,9 @@ import torch
 
 from benchmarks.tables import TableCost, dense_traffic, measure, table
 from charm.memory import RowTable
-from charm.memory.exchange import RowShard
+from charm.memory.parts import RowShard
 from charm.tasks.keys import ArcKey, Keys, MemoryConfig
-from tests.models.test_model import some_instances
+from tests.toy.models import some_instances
 
 HEADER = 288  # bytes of gloo's headers for a message at most
 LENGTH = 8  # a process without sharded tables sends the others its number of entries
@@ -40,11 +40,11 @@ def test_the_sum_of_dense_gradients_by_hand() -> None:
     assert dense_traffic(1000, 4) == (6000, 6)  # half of it to add up, half to hand out: 2 * 3/4 * 4,000
 
 
-def test_the_page_has_this_table_and_the_bytes_of_a_key() -> None:
-    page = (Path(__file__).parents[2] / "docs" / "distributed.md").read_text()
-    assert "\n".join(table()) in page
+def test_the_pages_have_this_table_and_the_bytes_of_a_key() -> None:
+    log, page = ((Path(__file__).parents[2] / "docs" / name).read_text() for name in ("LOG.md", "distributed.md"))
+    assert "\n".join(table()) in log
     mega = [dense_traffic(13_663_233, world).bytes / 1e6 for world in (8, 1024)]
-    assert "sends {:.0f} MB from each of 8 devices and {:.0f} MB from each of 1,024".format(*mega) in page
+    assert "sends {:.0f} MB from each of 8 devices and {:.0f} MB from each of 1,024".format(*mega) in log
     instances = some_instances()
     columns = [torch.from_numpy(one) for one in ArcKey(instances).columns(MemoryConfig()).values()]
     columns += list(vars(Keys.of(instances)).values())

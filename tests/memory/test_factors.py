@@ -43,9 +43,7 @@ def test_reduced_lookup_adds_exactly_one_projection():
     assert sum(p.numel() for p in lookup.parameters()) == 960 * 32 + 32 * 512
 
 
-@pytest.mark.parametrize(
-    ("symbols", "width", "base", "slot"), [(9, 512, 53, 51), (4, 512, 104, 102), (4, 17, 5, 3)]
-)
+@pytest.mark.parametrize(("symbols", "width", "base", "slot"), [(9, 512, 53, 51), (4, 512, 104, 102), (4, 17, 5, 3)])
 def test_slot_permutation_reads_slots_in_permuted_order(symbols: int, width: int, base: int, slot: int):
     factor = SlotPermutation("colors", symbols, width)
     assert torch.equal(factor({"colors": torch.arange(symbols)[None]}), torch.zeros(1, width))

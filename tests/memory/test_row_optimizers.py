@@ -28,9 +28,7 @@ def weight(memory: TableMemory) -> torch.nn.Parameter:
     return memory.residual.rows.weight
 
 
-def batches(
-    count: int, size: int, rows: int = ROWS, seed: int = 1
-) -> list[tuple[torch.Tensor, torch.Tensor]]:
+def batches(count: int, size: int, rows: int = ROWS, seed: int = 1) -> list[tuple[torch.Tensor, torch.Tensor]]:
     """Row ids with many duplicates, and the gradient that each read gets."""
     rng = torch.Generator().manual_seed(seed)
     ids = torch.randint(rows, (count, size), generator=rng)
@@ -323,5 +321,14 @@ def test_every_parameter_is_in_one_group(sparse: bool) -> None:
     tables = ["memory.modifiers.0.rows.weight", "memory.modifiers.1.base", "memory.modifiers.1.slots"]
     base = ["memory.base.rows.weight"]
     assert found[1] == ([] if sparse else base) + tables
-    assert found[2] == (base if sparse else [])
-    assert found[3] == ["memory.modifiers.2.rows.weight", "memory.residual.rows.weight"]
+    assert found[2] == (base if sparse else []) + ["memory.modifiers.2.rows.weight", "memory.residual.rows.weight"]
+
+
+@pytest.mark.parametrize("make", [torch.optim.AdamW, torch.optim.Adam, torch.optim.RMSprop])
+def test_a_plain_optimizer_on_all_parameters_says_what_to_write(make):
+    memory = table()
+    backward(memory, *batches(1, 7)[0])
+    with pytest.raises(CharmError, match=rf"write {make.__name__}\(memory.dense_parameters\(\)\) and.*RowAdamW"):
+        make(memory.parameters()).step()
+    torch.optim.SGD(memory.parameters(), lr=0.1).step()  # takes sparse gradients
+    make([torch.nn.Parameter(torch.zeros(2))]).step()

@@ -13,8 +13,8 @@ import torch.distributed.nn  # before a group lives, see charm.devices.place
 
 from charm.errors import CharmError
 from charm.memory import CoSE, Film, Lookup, RowAdamW, Rows, RowSignSGD, RowTable
-from charm.memory.exchange import RowShard
 from charm.memory.optimizers import row_squares
+from charm.memory.parts import RowShard
 from charm.memory.sharding import prefetched, shard_rows, sharded_tables, whole_tables
 from tests import forks
 

@@ -8,23 +8,12 @@ import torch
 from charm.errors import CharmError
 from charm.memory import COMPOSERS
 from charm.memory.cose import CoSE
-from charm.models.canvas.config import CanvasConfig
 from charm.models.model import CharmModel
-from charm.tasks.augment import color_pool
 from charm.tasks.instances import Instances
 from charm.tasks.keys import CORNERS, ArcKey, MemoryConfig
-from charm.tasks.view import View, encode
+from charm.tasks.view import View
+from tests.toy.models import REASONER, shake, some_instances
 
-REASONER = CanvasConfig(
-    width=64,
-    heads=4,
-    layers=1,
-    recurrences=2,
-    horizon=1,
-    prefix=2,
-    inner_multiple=32,
-    compute_dtype="float32",
-)
 # Every row of the paper's tables cppool, lowrank-ablations, compo-ablations, cose-arc1training-ablations and
 # full-cose-ablation, and the continual-learning bases, at reduced width.
 DESIGNS = {
@@ -42,25 +31,6 @@ DESIGNS = {
     "no colours in the key": MemoryConfig(rank=0, colors="free"),
     **{f"composer {name}": MemoryConfig(rank=0, composer=name) for name in COMPOSERS},
 }
-
-
-def some_instances(puzzles: int = 3, views: int = 10) -> Instances:
-    rng = np.random.default_rng(0)
-    pool = color_pool(1000, 0)
-    instances = Instances()
-    for number in range(puzzles):
-        codes = encode(rng.integers(0, 8, views), pool[rng.choice(1000, views, replace=False)])
-        instances.add(f"p{number}", np.unique(codes))
-    return instances
-
-
-def shake(model: CharmModel, seed: int = 0) -> CharmModel:
-    """Random values in place of the zeros that factors and rows begin with."""
-    generator = torch.Generator().manual_seed(seed)
-    with torch.no_grad():
-        for parameter in model.parameters():
-            parameter += 0.1 * torch.randn(parameter.shape, generator=generator)
-    return model
 
 
 def outputs(model: CharmModel, rows: torch.Tensor) -> tuple[torch.Tensor, ...]:
@@ -81,9 +51,7 @@ def test_every_design_of_the_paper_runs_and_saves_bitwise(design: str, tmp_path:
         assert torch.equal(one, other)
 
 
-@pytest.mark.parametrize(
-    "design", ["full table", "gated residual", "composition only", "narrow task", "three tables"]
-)
+@pytest.mark.parametrize("design", ["full table", "gated residual", "composition only", "narrow task", "three tables"])
 def test_growing_changes_nothing_that_was_there(design: str) -> None:
     instances = some_instances()
     model = shake(CharmModel(REASONER, DESIGNS[design], ArcKey(instances)))

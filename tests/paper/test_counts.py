@@ -81,9 +81,7 @@ def test_only_what_is_checked_is_counted_as_agreeing() -> None:
     assert sum(label.endswith(": rows") for _, label in given) == 6
     assert len(given) == 8
     differing = [check for check in checks if not check.agrees]
-    assert [(one.claim.label, one.claim.printed, one.ours) for one in differing] == [
-        ("HRM: ARC-1 all", "475M", "476M")
-    ]
+    assert [(one.claim.label, one.claim.printed, one.ours) for one in differing] == [("HRM: ARC-1 all", "475M", "476M")]
     found = tally(checks)
     assert found == {"counts": len(checks) - 8, "agree": len(checks) - 9, "given": 8}
     record = read_records(ROOT / "benchmarks" / "results")["parameters"]
@@ -195,9 +193,7 @@ def test_every_preset_can_be_counted() -> None:
 
 def test_params_paper(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     drawn = {ARC1: Size(960, 875_616)}
-    monkeypatch.setattr(
-        paper_counts, "drawn_sizes", lambda names, data: (drawn, ["Re-ARC2 is left out: gone"])
-    )
+    monkeypatch.setattr(paper_counts, "drawn_sizes", lambda names, data: (drawn, ["Re-ARC2 is left out: gone"]))
     params(paper=True)
     text = capsys.readouterr().out
     assert "Re-ARC2 is left out: gone" in text

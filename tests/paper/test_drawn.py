@@ -11,10 +11,11 @@ from charm.cli import main
 from charm.drawing import figures
 from charm.drawing.figures import Point, Series
 from charm.errors import CharmError
-from charm.paper.drawn import FIGURES
 from charm.paper.plans import Reproduction
-from charm.paper.shelf import Shelf, identity
-from charm.paper.variants import VARIANTS
+from charm.paper.runs import VARIANTS
+from charm.paper.tables import TABLES
+from charm.paper.work import Shelf, identity
+from charm.report.measurements import draw_reproduced
 
 
 @pytest.fixture
@@ -51,12 +52,17 @@ def store(shelf: Shelf, key: str, seed: int, scores: dict[str, float], **more: A
     settings = identity(variant.at(shelf.size, seed))
     counts = {"updated": 1, "memory": 1}
     result = {"scores": scores, "settings": settings, "curve": [], "parameters": counts}
+    if variant.base:
+        options = variant.at(shelf.size, seed)
+        summary = {"method": options.method, "memory": "", "scope": options.scope, "halt_weight": 0.0, "retained": []}
+        summary |= {name: None if name not in scores else scores[name] / 100 for name in ("final pass@2", "base after")}
+        result["summary"] = {**summary, "updated_parameters": 1, **more.pop("summary", {})}
     shelf.write(variant, seed, {**result, **more})
 
 
 def figure(shelf: Shelf, label: str) -> list[str]:
     plan = Reproduction.of([label], shelf.size, None, (), shelf.out, None)
-    return [path.name for path in plan.draw()]
+    return [path.name for path in draw_reproduced(plan)]
 
 
 def test_retention_on_arc1_against_arc2(shelf: Shelf, drawn: dict[str, Series]) -> None:
@@ -93,10 +99,10 @@ def test_frontier_sweeps_and_streams(shelf: Shelf, drawn: dict[str, Series]) -> 
     store(shelf, "arc1.cose", 0, {"pass@2": 80.7}, parameters={"memory": 30, "total": 43})
     store(shelf, "sweep.L48-U6", 0, {"pass@2": 46.0})
     store(shelf, "sweep.U2-H18", 0, {"pass@2": 56.8})
-    summary = {"retained": [[0, 0.0], [15, 0.2], [30, 0.4]]}
+    summary = {"retained": [[0, 0.0], [15, 0.2], [30, 0.4]], "updated_parameters": 31_760}
     for key in ("cose-r32-memory-only-h0", "l2sp-full-h0"):
         scores = {"final pass@2": 43.0}
-        store(shelf, f"stream1.{key}", 0, scores, summary=summary, parameters={"updated": 31_760})
+        store(shelf, f"stream1.{key}", 0, scores, summary=summary)
     assert figure(shelf, "fig:embedding-pareto") == ["embedding-pareto.pdf"]
     assert drawn["pareto"] == {"CoSE (rank-32 residual)": [Point(30, (80.7,))]}
     figure(shelf, "fig:recurrent-backbone-design")
@@ -111,8 +117,7 @@ def test_frontier_sweeps_and_streams(shelf: Shelf, drawn: dict[str, Series]) -> 
 def test_emergence_and_overall(shelf: Shelf) -> None:
     for seed in (0, 1):
         curve = [
-            {"step": step, "evaluation/seen pass@2": 0.5, "evaluation/unseen pass@2": 0.1 * seed}
-            for step in (1, 2)
+            {"step": step, "evaluation/seen pass@2": 0.5, "evaluation/unseen pass@2": 0.1 * seed} for step in (1, 2)
         ]
         variant = VARIANTS["car.three-factor"]
         result = {"scores": {}, "settings": identity(variant.at("full", seed)), "curve": curve}
@@ -123,7 +128,7 @@ def test_emergence_and_overall(shelf: Shelf) -> None:
 
 
 def test_nothing_to_draw_is_one_sentence(shelf: Shelf, capsys: pytest.CaptureFixture[str]) -> None:
-    for label in FIGURES:
+    for label in (one.label for one in TABLES.values() if one.panels):
         with pytest.raises(CharmError, match="no finished run to draw"):
             figure(shelf, label)
     for label, told in {

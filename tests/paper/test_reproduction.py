@@ -16,12 +16,11 @@ import tyro
 from charm.arc.presets import preset
 from charm.arc.run import ArcEvaluation
 from charm.bench.training import ArcBench
-from charm.commands import adapt, params, rearc2, report
+from charm.commands import adapt, params, report
 from charm.commands.presets import parse_options, parse_preset
 from charm.domains import domain_of_preset
 from charm.errors import CharmError
-from charm.paper.costs import ARC1, MEASURED, TOKENS, Speed, hours
-from charm.paper.drawn import FIGURES as DRAWN
+from charm.paper.comparison import by_counts
 from charm.paper.records import ResultRecord, read_record, read_records
 from charm.paper.reproduction import (
     BEGIN,
@@ -29,18 +28,17 @@ from charm.paper.reproduction import (
     command_of,
     cost_of,
     coverage,
-    measured_speed,
     paper_of,
     render,
     reproduced,
     result_text,
-    updated,
+    update,
     verdict_of,
 )
+from charm.paper.runs import ARC1, MEASURED, TOKENS, VARIANTS, Speed, hours
 from charm.paper.tables import TABLES, Ours, PaperTable, sections
-from charm.paper.variants import VARIANTS
-from charm.paper.verdicts import by_counts
 from charm.report.measurements import FIGURES
+from rearc2.workbench import commands as rearc2_commands
 
 ROOT = Path(__file__).parents[2]
 ALL = [row for rows in sections().values() for row in rows]
@@ -48,7 +46,7 @@ COMMANDS: dict[tuple[str, ...], Any] = {
     ("report",): report.report,
     ("adapt",): adapt.adapt,
     ("params",): params.params,
-    ("rearc2", "check"): rearc2.check,
+    ("rearc2", "check"): rearc2_commands.check,
 }
 GOOD: dict[str, Any] = {
     "what": "w",
@@ -68,12 +66,12 @@ def records() -> dict[str, ResultRecord]:
 
 def test_the_page_is_what_the_records_generate(records: dict[str, ResultRecord]) -> None:
     page = (ROOT / "docs" / "reproduce.md").read_text()
-    assert updated(page, records) == page, "run python -m charm.paper.reproduction"
+    assert update(page, records) == page, "run python -m charm.paper.reproduction"
     other = replace(records["car_small"], numbers={**records["car_small"].numbers, "CoSE seen": (12.5, 12.5)})
-    assert "CoSE 12.5 ± 0.0" in updated(page, {**records, "car_small": other})
+    assert "CoSE 12.5 ± 0.0" in update(page, {**records, "car_small": other})
     with pytest.raises(CharmError, match="must contain the marks"):
-        updated("nothing", records)
-    assert updated(f"a{BEGIN}old{END}b", records) == f"a{BEGIN}\n{render(records)}{END}b"
+        update("nothing", records)
+    assert update(f"a{BEGIN}old{END}b", records) == f"a{BEGIN}\n{render(records)}{END}b"
 
 
 def test_every_table_and_figure_has_a_row() -> None:
@@ -173,7 +171,9 @@ def test_commands_are_ones_that_exist(row: PaperTable) -> None:
 
 
 def test_costs_by_hand(records: dict[str, ResultRecord]) -> None:
-    assert measured_speed(records) == MEASURED
+    arc1 = records["speed_arc1"]
+    rates = [arc1.number(f"{kind} samples/s") for kind in ("training", "forward")]
+    assert Speed(*rates, arc1.machine, arc1.date) == MEASURED
     for kind, rate in {"none": "lm-d12", "engram": "lm-d12-engram-x5", "cose": "lm-d12-cose-x5"}.items():
         assert TOKENS[kind] == records["language_speed"].number(f"{rate} tokens/s")
     speed = Speed(500.0, 1000.0, "m", "d")
@@ -183,9 +183,7 @@ def test_costs_by_hand(records: dict[str, ResultRecord]) -> None:
     # Half the layers, half of them with gradients, as in arc1: half of the time but for the heads.
     half, _ = speed.hours(VARIANTS["sweep.L24-U4"].full(), 600_000, ARC1)
     assert half == pytest.approx(learning / 2, rel=0.01)
-    assert hours(VARIANTS["stream2.cose-r32-oracle-h0"], "full") == pytest.approx(
-        114 * 1000 * 128 / 505.5 / 3600
-    )
+    assert hours(VARIANTS["stream2.cose-r32-oracle-h0"], "full") == pytest.approx(114 * 1000 * 128 / 505.5 / 3600)
     assert hours(VARIANTS["text.d12-cose-x5"], "full") == pytest.approx(2270 * 2**19 / 490_660 / 3600)
     assert hours(VARIANTS["train.cose"], "small") == pytest.approx(0.4 / 60)
     # Four tables, three of CoSE and so on: 14 runs at 394 hours.
@@ -194,9 +192,7 @@ def test_costs_by_hand(records: dict[str, ResultRecord]) -> None:
 
 def test_the_page_shows_the_numbers_that_claims_compare() -> None:
     message = paper_of(TABLES["tab:cose-arc1training-ablations"])
-    assert message.startswith(
-        "Full task table 49.75 ± 2.50; FiLM-concat + gated residual (r=32) 51.83 ± 0.76; "
-    )
+    assert message.startswith("Full task table 49.75 ± 2.50; FiLM-concat + gated residual (r=32) 51.83 ± 0.76; ")
     assert paper_of(TABLES["tab:nanochat-d20"]).startswith("bits per byte: Engram x5 0.73002 ± 0.00031; ")
     assert command_of(TABLES["tab:car-gpt"]) == "`charm reproduce tab:car-gpt --size full`"
     assert command_of(TABLES["tab:param-arc1-exact"]) == "`charm params --paper`"
@@ -204,9 +200,9 @@ def test_the_page_shows_the_numbers_that_claims_compare() -> None:
 
 def test_every_row_is_runs_or_a_command() -> None:
     for row in ALL:
-        assert bool(row.command) == (not row.lines and row.label not in DRAWN), row.label
-    runs = {table.label for table in TABLES.values() if table.lines}
-    assert runs | set(DRAWN) <= {row.label for row in ALL}
+        assert bool(row.command) == (not row.sources), row.label
+        assert {panel[2] for panel in row.panels} <= set(FIGURES)
+    assert {table.label for table in TABLES.values() if table.sources} <= {row.label for row in ALL}
 
 
 def test_numbers_are_those_of_the_runs(records: dict[str, ResultRecord]) -> None:
@@ -225,9 +221,7 @@ def test_numbers_are_those_of_the_runs(records: dict[str, ResultRecord]) -> None
         assert streams.numbers[f"{name} memory-only"] == pytest.approx(
             of(memory, "memory-only", "rows", "final pass@2")
         )
-        assert streams.numbers[f"{name} oracle"] == pytest.approx(
-            of(memory, "oracle", "full", "final pass@2")
-        )
+        assert streams.numbers[f"{name} oracle"] == pytest.approx(of(memory, "oracle", "full", "final pass@2"))
     for method in ("l2sp", "ewc", "naive", "rehearsal"):
         for number, name in (("", "final pass@2"), (" base after", "base after")):
             expected = of("CoSE", method, "composition", name)

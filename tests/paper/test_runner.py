@@ -23,17 +23,14 @@ from charm.cli import main
 from charm.devices import place
 from charm.errors import CharmError
 from charm.files import read_sealed, write_sealed
-from charm.paper import runner
+from charm.paper import plans
 from charm.paper.comparison import Comparison
-from charm.paper.plans import Reproduction, commands
+from charm.paper.plans import MissingRun, Reproduction, commands, run_here, run_on_slurm
 from charm.paper.records import read_records
 from charm.paper.reproduction import reproduced, verdict_of
-from charm.paper.runner import MissingRun, missing, run_here, run_on_slurm
-from charm.paper.shelf import Shelf, identity
-from charm.paper.sizes import small_tasks
-from charm.paper.tables import EMERGED, TABLES, PaperClaim, PaperLine, run_table
-from charm.paper.variants import VARIANTS
-from charm.paper.work import emerged, run_one
+from charm.paper.runs import VARIANTS, small_tasks
+from charm.paper.tables import EMERGED, TABLES, PaperClaim, PaperLine
+from charm.paper.work import Shelf, emerged, identity, run_one
 from charm.signals import StoppedEarly, stop_early
 from charm.tasks.pairs_file import (
     Manifest,
@@ -127,16 +124,11 @@ def test_a_result_from_before_a_setting_existed_counts_if_that_has_its_default(s
 
 def test_finished_runs_are_skipped_and_seeds_come_in_turn(shelf: Shelf) -> None:
     store(shelf, "train.table", 0, pass_2=1.0)
-    jobs = missing([(TABLE, range(2)), (COSE, range(3))], shelf)
-    assert [(job.variant.name, job.seed) for job in jobs] == [
-        ("cose", 0),
-        ("table", 1),
-        ("cose", 1),
-        ("cose", 2),
-    ]
+    plan = Reproduction.of([LABEL], "smoke", 2, ["table", "cose"], shelf.out, None)
+    assert [(job.variant.name, job.seed) for job in plan.missing()] == [("cose", 0), ("table", 1), ("cose", 1)]
     # At this size the tables without Re-ARC share their runs.
-    shared = missing([(COSE, range(1)), (VARIANTS["plain.cose"], range(1))], shelf)
-    assert [job.variant.key for job in shared] == ["train.cose"]
+    shared = Reproduction.of([LABEL, "tab:arc-repeat-ablation"], "smoke", 1, ["cose"], shelf.out, None).missing()
+    assert [job.variant.key for job in shared] == ["train.cose", "arc1.cose", "arc2-plain.cose", "arc2.cose"]
 
 
 SCRIPT = """
@@ -169,7 +161,7 @@ def stand_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
         name = f"{job.variant.name}{job.seed}"
         return [sys.executable, "-c", SCRIPT, str(state), name, behaviour, str(result)]
 
-    monkeypatch.setattr(runner, "command", command)
+    monkeypatch.setattr(plans, "command", command)
     return behaviours
 
 
@@ -179,9 +171,7 @@ def test_failures_do_not_stop_the_others(shelf: Shelf, stand_in: dict[str, str])
     failed = run_here([MissingRun(TABLE, 0), MissingRun(COSE, 0)], shelf, "cpu", 2, said.append)
     (message,) = failed
     assert message.startswith("train.table seed 0: there is no data here (see ")
-    assert any(
-        line.startswith("train.cose seed 0: finished in 2 s: pass@1 1.00, pass@2 2.00") for line in said
-    )
+    assert any(line.startswith("train.cose seed 0: finished in 2 s: pass@1 1.00, pass@2 2.00") for line in said)
 
 
 def test_out_of_memory_is_tried_again_with_fewer_at_once(shelf: Shelf, stand_in: dict[str, str]) -> None:
@@ -193,10 +183,8 @@ def test_out_of_memory_is_tried_again_with_fewer_at_once(shelf: Shelf, stand_in:
     assert started.count("table0") == 2
 
 
-def test_runs_are_spread_over_gpus(
-    shelf: Shelf, stand_in: dict[str, str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(runner, "gpus", lambda: ["4", "6"])
+def test_runs_are_spread_over_gpus(shelf: Shelf, stand_in: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(plans, "gpus", lambda device: ["4", "6"])
     seen = []
     real = subprocess.Popen
 
@@ -204,7 +192,7 @@ def test_runs_are_spread_over_gpus(
         seen.append(options["env"]["CUDA_VISIBLE_DEVICES"])
         return real(words, **options)
 
-    monkeypatch.setattr(runner.subprocess, "Popen", popen)
+    monkeypatch.setattr(plans.subprocess, "Popen", popen)
     run_here([MissingRun(COSE, seed) for seed in range(4)], shelf, "auto", 4, lambda text: None)
     assert sorted(seen) == ["4", "4", "6", "6"]
 
@@ -320,7 +308,7 @@ def test_the_comparison_by_hand(shelf: Shelf) -> None:
     for seed, (table, cose) in enumerate([(10.0, 12.0), (11.0, 14.0), (12.0, 15.0)]):
         store(shelf, "train.table", seed, pass_2=table, pass_1000=20.0 + seed)
         store(shelf, "train.cose", seed, pass_2=cose, pass_1000=25.0 + 2 * seed)
-    printed = run_table(LABEL)
+    printed = TABLES[LABEL]
     lines = [line for line in printed.runs if line.variant.name in ("table", "cose")]
     comparison = Comparison.of(printed, shelf, lines)
     rows = comparison.scores_table().rows
@@ -340,7 +328,7 @@ def test_a_line_that_the_paper_does_not_have(shelf: Shelf) -> None:
     for seed in range(3):
         store(shelf, "train.cose", seed, pass_2=10.0 + seed)
         store(shelf, "train.add", seed, pass_2=8.0 - seed)
-    printed = run_table(LABEL)
+    printed = TABLES[LABEL]
     mine = PaperLine("mine", "train.add", {})
     claim = PaperClaim("train.add", "train.cose", "pass@2")
     extended = replace(printed, lines=(*printed.lines, mine), claims=(claim,))
@@ -366,15 +354,13 @@ def test_tasks_that_one_variant_alone_answers(shelf: Shelf) -> None:
         store(shelf, key, seed, pass_2=1.0)
         path = shelf.result_path(VARIANTS[key], seed)
         write_sealed(path, {**read_sealed(path), "tasks": {"solved": [], "proposed": tasks}})
-    printed = run_table("tab:compo-ablations")
+    printed = TABLES["tab:compo-ablations"]
     comparison = Comparison.of(printed, shelf, printed.runs)
     assert comparison.alone() == ["a", "d"]
     told = comparison.alone_text()
-    assert told.startswith(
-        "2 tasks are answered by Full task table and by none of the 2 other variants, at any rank"
-    )
+    assert told.startswith("2 tasks are answered by Full task table and by none of the 2 other variants, at any rank")
     assert told.endswith("(the paper: 19): a d")
-    assert Comparison.of(run_table(LABEL), shelf, run_table(LABEL).runs).alone() is None
+    assert Comparison.of(TABLES[LABEL], shelf, TABLES[LABEL].runs).alone() is None
 
 
 def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -423,9 +409,7 @@ def test_a_record_reaches_the_page(shelf: Shelf, capsys: pytest.CaptureFixture[s
     records = read_records(folder)
     (name,) = records
     assert records[name].seeds == (0, 1)
-    assert records[name].command == (
-        f"charm reproduce {LABEL} --size smoke --seeds 2 --jobs 8 --variants table cose"
-    )
+    assert records[name].command == (f"charm reproduce {LABEL} --size smoke --seeds 2 --jobs 8 --variants table cose")
     runs = records[name].runs
     assert [(run["variant"], run["seed"], "settings" in run) for run in runs] == [
         ("train.table", 0, True),
@@ -508,7 +492,7 @@ def test_records_of_automata_and_text_reach_their_rows(tmp_path: Path) -> None:
         "**undecided**: three-factor@unseen T=1 - three-factor-cose@unseen T=1 pass@2 -10.0 ± 12.4"
     )
     assert "T=4" not in horizons
-    assert len(found["car-unseen-horizon_small"].runs) == 2 * 3  # two memories, whatever the horizons
+    assert len(found["car-unseen-horizon_small"].runs) == 2 * 3  # two memories, at any horizons
     assert rows["tab:nanochat-d12-width"].count("same order") == 1
     assert rows["tab:nanochat-d12-width"].count("-0.1010 ± 0.0025") == 3
     budget = rows["tab:nanochat-token-budget"]
@@ -524,12 +508,9 @@ def test_small_runs_with_synthetic_data_learn_from_small_pairs(tmp_path: Path) -
     """The first hundred pairs of a task, without those that have a side beyond 15; other tasks are left out."""
     source, out = tmp_path / "data" / "rearc", tmp_path / "out"
     sides = [3, 16, 15, *[4] * 97, 5]  # the last is the 101st
-    pairs = [
-        Pair(np.full((side, 2), n % 10, np.uint8), np.ones((1, side), np.uint8))
-        for n, side in enumerate(sides)
-    ]
+    pairs = [Pair(np.full((side, 2), n % 10, np.uint8), np.ones((1, side), np.uint8)) for n, side in enumerate(sides)]
     manifest = Manifest(Plan("rearc", "v", 0, 101, 1.0))
-    for task in (inside := small_tasks()[0], "no-task-of-ours"):
+    for task in (inside := small_tasks("training")[0], "no-task-of-ours"):
         block = pack_pairs(pairs, range(1, 102))
         write_block(source, task, block)
         manifest.tasks[task] = TaskRecord(101, 101, {}, block.content(), None)

@@ -11,9 +11,8 @@ import pytest
 from charm.commands.presets import parse_preset
 from charm.domains import domain_of_preset
 from charm.errors import CharmError
-from charm.paper.sizes import GROUPS, SIZE_NAMES
+from charm.paper.runs import SIZE_NAMES, SIZES, VARIANTS, flags_between, merge, variant_named, with_fields
 from charm.paper.tables import TABLES
-from charm.paper.variants import VARIANTS, flags_between, variant_named, with_fields
 
 # From the appendix "System configuration", which holds "unless otherwise stated".
 SYSTEM: dict[str, Any] = {
@@ -356,9 +355,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
             "recipe.halt_weight": float(weight),
         }
         for group, stream in (("stream1", "arc2-training"), ("stream2", "arc2-evaluation"))
-        for base in (
-            *("cose-r0-t32", "cose-r0", "cose-r32-t32", "cose-r32", "cose-r512", "table-r32", "table-r512"),
-        )
+        for base in (*("cose-r0-t32", "cose-r0", "cose-r32-t32", "cose-r32", "cose-r512", "table-r32", "table-r512"),)
         for method, scope in (("memory-only", "rows"), ("oracle", "full"), ("joint", "full"))
         for weight in ("0.5", "0")
     },
@@ -419,23 +416,29 @@ SOME = (  # parsing takes half a second, so not every variant
 
 @pytest.mark.parametrize("key", SOME)
 def test_commands_start_the_same_runs(key: str) -> None:
-    """The command that a dry run prints, parsed by `charm train`."""
-    for size in GROUPS[VARIANTS[key].group]:
+    """The command that a dry run prints, parsed by `charm train`.
+
+    Fields without effect are no flags, so they must have the preset's values, unless they are switched off.
+    """
+    for size in SIZES[VARIANTS[key].group]:
         preset, flags = VARIANTS[key].flags(size, seed=2)
         base = domain_of_preset(preset).configuration(preset)
-        found, wanted = (
-            parse_preset("charm train", preset, base, flags).config,
-            VARIANTS[key].at(size, seed=2),
-        )
-        idle = {name: attrgetter(name)(wanted) for name in getattr(wanted, "idle", ())}
-        assert with_fields(found, idle) == wanted
+        found = parse_preset("charm train", preset, base, flags).config
+        expected = wanted = VARIANTS[key].at(size, seed=2)
+        for name in getattr(wanted, "idle", ()):
+            if attrgetter(name)(wanted) is not False:
+                head, _, last = name.rpartition(".")
+                own = {last: attrgetter(name)(base)}
+                expected = with_fields(expected, {head: own} if head else own)
+        assert found == expected
+        assert getattr(found, "idle", ()) == getattr(wanted, "idle", ())
 
 
 @pytest.mark.parametrize("size", SIZE_NAMES)
 def test_runs_that_share_a_name_are_the_same(size: Any) -> None:
     homes: dict[str, Any] = {}
     for variant in VARIANTS.values():
-        if size in GROUPS[variant.group]:
+        if size in SIZES[variant.group]:
             config = variant.at(size)
             assert homes.setdefault(variant.home(size), config) == config
     if size == "small":
@@ -447,19 +450,17 @@ def test_runs_that_share_a_name_are_the_same(size: Any) -> None:
 
 
 def test_with_and_without_rearc_are_compared_on_the_same_tasks() -> None:
-    with_pairs, without = (
-        VARIANTS[f"{group}.cose-gated"].at("small").data for group in ("arc1", "arc1-plain")
-    )
+    with_pairs, without = (VARIANTS[f"{group}.cose-gated"].at("small").data for group in ("arc1", "arc1-plain"))
     assert with_pairs.synthetic == ("rearc",)
     assert without == replace(with_pairs, synthetic=())
 
 
-@pytest.mark.parametrize("group", GROUPS)
+@pytest.mark.parametrize("group", SIZES)
 def test_smaller_sizes_keep_variants_apart(group: str) -> None:
     mine = [variant for variant in VARIANTS.values() if variant.group == group]
     assert mine
     for size in ("cpu", "small", "full"):
-        if size in GROUPS[group]:
+        if size in SIZES[group]:
             names: dict[Any, list[str]] = {}
             for variant in mine:  # streams differ in their bases too
                 kind = (variant.at(size), variant.base.key if variant.base else "")
@@ -498,7 +499,8 @@ def test_lines_name_variants_and_claims_name_lines() -> None:
 
 def test_fields_and_flags() -> None:
     config = VARIANTS["train.cose"].full()
-    changed = with_fields(config, {"memory.gate": True, "memory.rank": 8, "data.synthetic": ("rearc",)})
+    changes: dict[str, Any] = {"memory": {"gate": True, "rank": 8}, "data": {"synthetic": ("rearc",)}}
+    changed = with_fields(config, changes)
     assert (changed.memory.gate, changed.memory.rank) == (True, 8)
     assert flags_between(config, changed) == [
         *("--memory.rank", "8", "--memory.gate", "--data.synthetic", "rearc"),
@@ -508,6 +510,9 @@ def test_fields_and_flags() -> None:
     ]
     assert flags_between(config, replace(config, shard_tables=True)) == ["--shard-tables"]
     with pytest.raises(CharmError, match="no field 'memoryy'"):
-        with_fields(config, {"memoryy.gate": True})
+        with_fields(config, {"memoryy": {"gate": True}})
+    more = merge(changes, {"memory": {"rank": 4}, "steps": 2})
+    assert more == {"memory": {"gate": True, "rank": 4}, "data": {"synthetic": ("rearc",)}, "steps": 2}
+    assert changes["memory"]["rank"] == 8
     with pytest.raises(CharmError, match="there is no variant 'a'"):
         variant_named("a")

@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from charm.paper.verdicts import Difference, paired, t_quantile, verdict
+from charm.paper.comparison import Difference, paired, t_quantile, verdict
 from charm.tables import spread_text
 
 

@@ -60,14 +60,8 @@ def test_a_sound_package_passes(root: Path) -> None:
 
 def test_1_verify_must_reproduce_the_official_pairs(root: Path) -> None:
     # Both functions are wrong in the same way, so that only the official pairs reveal it.
-    source = (
-        spoiled(", ::-1]", "]")
-        .replace("[np.fliplr(block)] * 3", "plain")
-        .replace("plain, mirrored", "plain, _")
-    )
-    source = source.replace("plain, _ = [block] * 3, plain", "plain = [block] * 3").replace(
-        "mirrored", "plain"
-    )
+    source = spoiled(", ::-1]", "]").replace("[np.fliplr(block)] * 3", "plain").replace("plain, mirrored", "plain, _")
+    source = source.replace("plain, _ = [block] * 3, plain", "plain = [block] * 3").replace("mirrored", "plain")
     report = checked(root, source)
     assert sum("verify differs from the official output of" in failure for failure in report.failures) == 3
     assert "12 cells differ, first (row, column) [2, 0]" in report.failures[0]
@@ -82,9 +76,7 @@ def test_1_wrong_pairs_are_declared_not_hidden(root: Path) -> None:
 
 
 def test_2_a_pair_that_verify_refutes(root: Path) -> None:
-    source = spoiled(
-        "    return block, np", "    if block[0, 0] == 5:\n        mirrored = plain\n    return block, np"
-    )
+    source = spoiled("    return block, np", "    if block[0, 0] == 5:\n        mirrored = plain\n    return block, np")
     report = checked(root, source, 120)
     only(report, 2, "verifier mismatch in")
     assert "cells differ, first (row, column)" in report.failures[0]
@@ -103,9 +95,7 @@ def test_2_a_cap_must_be_the_true_one(root: Path) -> None:
     excused = '\nEXCEPTIONS = {"colours in": "few", "colours out": "few", "in colours": "few",'
     excused += ' "out colours": "few",'
     excused += ' "in objects": "few", "out objects": "few"}\n'
-    with_cap = {
-        cap: checked(root_of(root, cap), FEW + excused + f"CAP = {cap}\n", 100) for cap in (36, 30, 50)
-    }
+    with_cap = {cap: checked(root_of(root, cap), FEW + excused + f"CAP = {cap}\n", 100) for cap in (36, 30, 50)}
     texts = {cap: [f for f in report.failures if f.startswith("2.")] for cap, report in with_cap.items()}
     assert with_cap[36].record.pairs == 36
     assert texts[36] == []
@@ -137,9 +127,7 @@ def test_3_pairs_must_not_depend_on_earlier_ones_or_on_the_hash_seed(root: Path)
 
 
 def test_4_the_two_functions_are_independent(root: Path) -> None:
-    source = spoiled(
-        "    return block, np.block([plain, mirrored, plain])", "    return block, verify(block)"
-    )
+    source = spoiled("    return block, np.block([plain, mirrored, plain])", "    return block, verify(block)")
     only(checked(root, source), 4, "generate uses verify")
 
 
@@ -161,9 +149,7 @@ def test_5_rivals_must_agree_with_the_generated_pairs(root: Path) -> None:
     failing = agreeing.replace("    rows", "    grid = np.where(grid == 1, 2, grid)\n    rows")
     only(checked(root_of(root, "differs"), GOOD + failing, 120), 5, "rival disagrees with generated pair")
     other = agreeing.replace("grid[:, ::-1]", "grid")
-    assert any(
-        "no rival reading" in failure for failure in checked(root_of(root, "no"), GOOD + other).failures
-    )
+    assert any("no rival reading" in failure for failure in checked(root_of(root, "no"), GOOD + other).failures)
 
 
 def test_5_a_rival_that_fails_does_not_agree(root: Path) -> None:
@@ -210,9 +196,7 @@ def test_3_the_fresh_process_verifies_and_makes_every_pair_again() -> None:
 
 
 def test_2_a_cap_is_for_fewer_pairs_than_a_package_gives(root: Path) -> None:
-    only(
-        checked(root_of(root, "many"), GOOD + "\nCAP = 1000\n"), 2, "CAP is 1000; it is for tasks with fewer"
-    )
+    only(checked(root_of(root, "many"), GOOD + "\nCAP = 1000\n"), 2, "CAP is 1000; it is for tasks with fewer")
     assert checked(root_of(root, "fewer"), GOOD + "\nCAP = 999\n").passed
 
 
@@ -251,9 +235,7 @@ def test_broken_packages_are_named(root: Path, source: str, words: str) -> None:
 
 def test_official_inputs_are_never_made(root: Path) -> None:
     official = next(iter(official_pairs(TASK).values()))
-    source = spoiled(
-        "random_cells(rng, (2, 2), range(1, 10))", "np.array(rng.getstate()[0:0] or [[7, 9], [4, 3]])"
-    )
+    source = spoiled("random_cells(rng, (2, 2), range(1, 10))", "np.array(rng.getstate()[0:0] or [[7, 9], [4, 3]])")
     (root / "tasks" / f"{TASK}.py").write_text(source)
     assert official.input.tolist() == [[7, 9], [4, 3]]
     outcome = ReArc2(root).make(TASK, 0)
@@ -295,9 +277,7 @@ def test_a_simple_rule_is_found_unless_it_is_the_rule() -> None:
     assert list(simple_rules(turned[:3], mirrored)) == ["simple: mirror left-right"]
     assert simple_rules(mirrored[:3], mirrored) == {}
     constant = [pair(grid, [[4]]) for grid in grids]
-    assert list(simple_rules([pair(grids[0], [[4]]), pair(grids[1], [[3]])], constant)) == [
-        "simple: constant output"
-    ]
+    assert list(simple_rules([pair(grids[0], [[4]]), pair(grids[1], [[3]])], constant)) == ["simple: constant output"]
     swapped = [pair(grid, (grid + 1) % 10) for grid in grids]
     assert list(simple_rules(turned[:3], swapped)) == ["simple: fixed recolouring"]
     frequent = [pair([[c, c, c], [c, 0, 0]], [[c]]) for c in range(1, 9)]

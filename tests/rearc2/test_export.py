@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from charm.commands import rearc2 as commands
 from charm.errors import CharmError
 from charm.tasks.pairs_file import (
     Manifest,
@@ -23,6 +22,7 @@ from charm.tasks.pairs_file import (
     write_manifest,
 )
 from charm.tasks.task import Pair, as_grid
+from rearc2.workbench import commands
 from rearc2.workbench.export import export_pairs
 from rearc2.workbench.packages import load_package, package_ids
 from tests.browser import open_file, overflow
@@ -71,9 +71,7 @@ def test_parquet_holds_every_pair_and_the_card_counts_them(source: Path, tmp_pat
         ("00576224", 3),
         ("03560426", 0),
     ]
-    assert [(row["input"], row["output"]) for row in rows] == [
-        pair for pairs in PAIRS.values() for pair in pairs
-    ]
+    assert [(row["input"], row["output"]) for row in rows] == [pair for pairs in PAIRS.values() for pair in pairs]
     card = (tmp_path / "out" / "README.md").read_text()
     assert card.startswith("---\nlicense: apache-2.0\n")
     assert "2 tasks, 3 pairs" in card
@@ -93,9 +91,7 @@ def test_a_folder_in_use_and_an_unknown_format_are_refused(source: Path, tmp_pat
     assert sorted(path.name for path in tmp_path.iterdir()) == ["data", "out"]
 
 
-def test_the_gallery_shows_each_rule_and_its_pairs(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_gallery_shows_each_rule_and_its_pairs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     page = tmp_path / "gallery.html"
     commands.gallery(page, tasks=("00576224", "03560426"), pairs=6)
     assert "2 tasks" in capsys.readouterr().out

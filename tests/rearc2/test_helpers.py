@@ -44,9 +44,7 @@ def slow_components(grid: h.Grid, background: int | None, diagonal: bool, same_c
 
 @settings(max_examples=60, deadline=None)
 @given(SEEDS, st.booleans(), st.booleans(), st.sampled_from([None, 0, 1]))
-def test_objects_are_the_connected_components(
-    seed: int, diagonal: bool, same_color: bool, ground: int | None
-) -> None:
+def test_objects_are_the_connected_components(seed: int, diagonal: bool, same_color: bool, ground: int | None) -> None:
     grid = some_grid(Random(seed), side=6)
     found = h.objects(grid, ground, diagonal, same_color)
     assert [set(thing.cells) for thing in found] == slow_components(grid, ground, diagonal, same_color)
@@ -74,11 +72,7 @@ def test_label_numbers_components_in_reading_order(seed: int, diagonal: bool) ->
 def test_flood_outside_and_holes(seed: int, diagonal: bool) -> None:
     wall = some_grid(Random(seed), palette=(0, 1)) > 0
     reached = np.zeros_like(wall)
-    border = [
-        (r, c)
-        for r, c in np.ndindex(*wall.shape)
-        if r in (0, wall.shape[0] - 1) or c in (0, wall.shape[1] - 1)
-    ]
+    border = [(r, c) for r, c in np.ndindex(*wall.shape) if r in (0, wall.shape[0] - 1) or c in (0, wall.shape[1] - 1)]
     waiting = [place for place in border if not wall[place]]
     while waiting:
         r, c = waiting.pop()
@@ -225,9 +219,7 @@ def test_split_undoes_join(seed: int, rows: int, columns: int, thickness: int) -
     heights, widths = ([rng.randint(1, 4) for _ in range(n)] for n in (rows, columns))
     panels = [[h.random_cells(rng, (a, b), (0, 1, 2)) for b in widths] for a in heights]
     found = h.split(h.join(panels, 5, thickness), 5)
-    assert [[panel.tolist() for panel in row] for row in found] == [
-        [p.tolist() for p in row] for row in panels
-    ]
+    assert [[panel.tolist() for panel in row] for row in found] == [[p.tolist() for p in row] for row in panels]
 
 
 def test_splits_are_full_lines() -> None:
@@ -237,9 +229,7 @@ def test_splits_are_full_lines() -> None:
     assert h.splits(grid, 0) == ([], [])
 
 
-@pytest.mark.parametrize(
-    ("side", "place"), [("top", (0, 1)), ("bottom", (2, 1)), ("left", (1, 0)), ("right", (1, 3))]
-)
+@pytest.mark.parametrize(("side", "place"), [("top", (0, 1)), ("bottom", (2, 1)), ("left", (1, 0)), ("right", (1, 3))])
 def test_to_top_turns_a_side_up_and_back(side: str, place: tuple[int, int]) -> None:
     grid = np.zeros((3, 4), int)
     grid[place] = 7

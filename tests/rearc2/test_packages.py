@@ -32,9 +32,7 @@ def test_every_package_is_accepted() -> None:
         assert report.passed, f"{task}: {report.failures}"
         record = read_record(task).check
         if task in again and record is not None:
-            assert report.record.sha256 == record.content, (
-                f"{task}: the pairs are not those that were recorded"
-            )
+            assert report.record.sha256 == record.content, f"{task}: the pairs are not those that were recorded"
     assert not waiting, f"packages without a check: run charm rearc2 check {' '.join(waiting)}"
 
 

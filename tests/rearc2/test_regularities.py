@@ -9,10 +9,9 @@ from random import Random
 import numpy as np
 import pytest
 
-from charm.commands import rearc2 as commands
 from charm.errors import CharmError
 from charm.tasks.task import Pair
-from rearc2.workbench import records
+from rearc2.workbench import commands, records
 from rearc2.workbench.check import check_package, regularities_of
 from rearc2.workbench.packages import ROOT
 from rearc2.workbench.records import NOT_JUDGED, Check, read_record, record_check, record_judgement
@@ -99,7 +98,7 @@ def a_check(regularities: dict[str, str]) -> Check:
 def test_judgements_stay_while_the_regularity_is_broken(root: Path) -> None:
     record_check(TASK, a_check({"a": "5 of 5", "b": "4 of 4"}), root)
     record_judgement(TASK, "a", "widened", "the rule looks at no side", root)
-    assert read_record(TASK, root).judged() == {"a": "widened: the rule looks at no side", "b": NOT_JUDGED}
+    assert read_record(TASK, root).judgement_texts() == {"a": "widened: the rule looks at no side", "b": NOT_JUDGED}
     record_check(TASK, a_check({"a": "5 of 5"}), root)
     assert read_record(TASK, root).judgements == {"a": "widened: the rule looks at no side"}
     record_check(TASK, a_check({}), root)

@@ -9,7 +9,7 @@ import pytest
 
 from charm.tasks.task import Pair
 from rearc2.workbench.packages import ROOT
-from rearc2.workbench.source_code import copied, forbidden, independence
+from rearc2.workbench.source_code import find_copies, find_forbidden, independence
 
 GRID = np.random.default_rng(0).integers(0, 10, (6, 6)).astype(np.uint8)
 PAIRS = {"train 0": Pair(GRID, GRID.T)}
@@ -36,14 +36,14 @@ PAIRS = {"train 0": Pair(GRID, GRID.T)}
     ],
 )
 def test_forbidden_means(source: str) -> None:
-    assert len(forbidden(ast.parse(source))) == 1
+    assert len(find_forbidden(ast.parse(source))) == 1
 
 
 def test_allowed_means() -> None:
     source = "from random import Random\nimport numpy as np\nfrom rearc2.helpers import place\n"
     source += "NAMES = {}\ndef verify(input):\n    return input\n"
     source += "def generate(rng: Random):\n    seen = []\n    seen.append(NAMES[1])\n    seen[0] = 1"
-    assert forbidden(ast.parse(source)) == []
+    assert find_forbidden(ast.parse(source)) == []
 
 
 @pytest.mark.parametrize(
@@ -60,7 +60,7 @@ def test_allowed_means() -> None:
     ],
 )
 def test_copied_grids_are_found(literal: str) -> None:
-    assert copied(ast.parse(f"GRID = {literal}"), PAIRS)
+    assert find_copies(ast.parse(f"GRID = {literal}"), PAIRS)
 
 
 @pytest.mark.parametrize(
@@ -73,13 +73,13 @@ def test_copied_grids_are_found(literal: str) -> None:
     ],
 )
 def test_what_is_no_copy_is_left_alone(literal: str) -> None:
-    assert copied(ast.parse(f'"""Docstring {GRID.tolist()}"""\nGRID = {literal}'), PAIRS) == []
+    assert find_copies(ast.parse(f'"""Docstring {GRID.tolist()}"""\nGRID = {literal}'), PAIRS) == []
 
 
 def test_a_table_of_many_numbers_is_suspicious() -> None:
-    assert "holds 400 cells" in copied(ast.parse(f"A = {[[1] * 20] * 20}"), {})[0]
-    assert "holds 400 cells" in copied(ast.parse(f"A = {['1' * 20] * 20}"), {})[0]
-    assert copied(ast.parse(f"A = {['a word'] * 100}"), {}) == []
+    assert "holds 400 cells" in find_copies(ast.parse(f"A = {[[1] * 20] * 20}"), {})[0]
+    assert "holds 400 cells" in find_copies(ast.parse(f"A = {['1' * 20] * 20}"), {})[0]
+    assert find_copies(ast.parse(f"A = {['a word'] * 100}"), {}) == []
 
 
 def test_independence_through_other_functions() -> None:
@@ -93,4 +93,4 @@ def test_independence_through_other_functions() -> None:
 
 def test_the_shipped_packages_use_nothing_forbidden() -> None:
     for path in (ROOT / "tasks").glob("[!_]*.py"):
-        assert forbidden(ast.parse(path.read_bytes())) == []
+        assert find_forbidden(ast.parse(path.read_bytes())) == []

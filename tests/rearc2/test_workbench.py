@@ -11,7 +11,6 @@ from random import Random
 import numpy as np
 import pytest
 
-from charm.commands import rearc2 as commands
 from charm.errors import CharmError
 from charm.synthesis.build import collect
 from charm.synthesis.rearc import ReArc, fetch_package
@@ -25,6 +24,7 @@ from charm.tasks.pairs_file import (
     write_manifest,
 )
 from charm.tasks.task import Pair, Task
+from rearc2.workbench import commands
 from rearc2.workbench.check import check_package
 from rearc2.workbench.facts import facts_text, grids_text
 from rearc2.workbench.packages import (
@@ -230,12 +230,8 @@ def test_check_command_exits_by_the_outcome(
     assert f"{TASK} passes (quick, not recorded)" in capsys.readouterr().out
     with pytest.raises(CharmError, match="name the packages"):
         commands.check(())
-    (root / "tasks" / f"{TASK}.py").write_text(
-        '"""Rule."""\ndef generate(rng): ...\ndef verify(grid): return grid'
-    )
-    monkeypatch.setattr(
-        "rearc2.workbench.check.check_package", lambda task, pairs: check_package(task, pairs, root)
-    )
+    (root / "tasks" / f"{TASK}.py").write_text('"""Rule."""\ndef generate(rng): ...\ndef verify(grid): return grid')
+    monkeypatch.setattr("rearc2.workbench.check.check_package", lambda task, pairs: check_package(task, pairs, root))
     with pytest.raises(SystemExit):
         commands.check((TASK,), quick=True)
     shown = capsys.readouterr().out

@@ -28,15 +28,11 @@ from charm.tasks.instances import Instances
 from charm.tasks.task import Question
 from charm.tasks.view import View
 from tests.browser import open_file, overflow
-from tests.evaluation.hand import cast, grid, predict
-from tests.report.test_comparison import other
-from tests.report.test_page import OUTCOMES, QUESTIONS, TESTS, run, write_config, write_tasks
-from tests.report.test_plain import write_car, write_lm
+from tests.toy.hand import cast, grid, predict
+from tests.toy.pages import OUTCOMES, QUESTIONS, TESTS, write_car, write_config, write_lm, write_tasks
 
 if TYPE_CHECKING:
     from playwright.sync_api import Locator, Page
-
-__all__ = ["other", "run"]  # the fixtures
 
 TIMES = "\N{MULTIPLICATION SIGN}"
 FILM = ["", "11", "21/44", "21/43"]
@@ -109,9 +105,7 @@ def test_filters_show_as_many_as_they_say(report: Path, page: Page) -> None:
         button.click()
         label, count = button.inner_text().rsplit(" ", 1)
         label = label.strip()
-        wanted = {"all": OUTCOMES, "never proposed": ["wrong cells", "wrong size", "no answer"]}.get(
-            label, [label]
-        )
+        wanted = {"all": OUTCOMES, "never proposed": ["wrong cells", "wrong size", "no answer"]}.get(label, [label])
         expected = [name for name, outcome in zip(TESTS, OUTCOMES, strict=True) if outcome in wanted]
         assert names(page) == expected
         assert int(count) == len(expected)
@@ -371,9 +365,7 @@ def test_dark_and_light_differ(report: Path, page: Page) -> None:
 def test_a_telephone_does_not_scroll_sideways(run: Path, other: Path, tmp_path: Path, phone: Page) -> None:
     wide = [grid("/".join(["0123456789" * 3] * 30))] * 3  # the largest grid there is
     write_tasks(tmp_path / "wide.json", {"wide": [("0123456789" * 3, "0123456789" * 3)]})
-    broad = (
-        tmp_path / "a run whose name is far longer than any telephone is wide_____________________________"
-    )
+    broad = tmp_path / "a run whose name is far longer than any telephone is wide_____________________________"
     write_config(broad, tmp_path / "wide.json")
     votes = predict([(0, wide[0], View(), 1, 0.9), (0, wide[0][:1], View(), 2, 0.9)])
     cast(broad, 1, (Question("wide", 0),), votes)
@@ -453,9 +445,7 @@ def write_large(run: Path, rng: np.random.Generator) -> DataConfig:
     return data
 
 
-def test_400_tasks_stay_small_and_open_at_once(
-    tmp_path: Path, page: Page, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_400_tasks_stay_small_and_open_at_once(tmp_path: Path, page: Page, monkeypatch: pytest.MonkeyPatch) -> None:
     run = tmp_path / "large"
     write_large(run, np.random.default_rng(0))
     path = write_report(run)

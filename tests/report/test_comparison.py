@@ -15,39 +15,8 @@ from charm.report.page import write_report
 from charm.report.pages import write_pages
 from charm.tasks.task import Question
 from charm.tasks.view import View
-from tests.evaluation.hand import cast, grid, predict
-from tests.report.test_page import (
-    HOSTILE,
-    OUTCOMES,
-    QUESTIONS,
-    TESTS,
-    TURNED,
-    loads_nothing,
-    read,
-    run,
-    write_config,
-    write_tasks,
-)
-
-__all__ = ["run"]  # the fixture
-
-# Another run: it solves the task of which `run` proposes the wrong size only, and never proposes what `run` solves.
-OTHER = [
-    (0, "21/44", View(), 1, 0.9),
-    (1, "111", View(), 3, 0.8),
-    (2, "222", View(), 3, 0.7),
-    (4, "77", View(), 8, 0.9),
-    (4, "77", TURNED, 9, 0.9),
-]
-
-
-@pytest.fixture
-def other(run: Path) -> Path:
-    made = run.parent / "other"
-    write_config(made, run.parent / "tasks.json")
-    votes = predict([(q, grid(cells), view, row, sure) for q, cells, view, row, sure in OTHER])
-    cast(made, 50, QUESTIONS, votes)
-    return made
+from tests.toy.hand import cast, grid, predict
+from tests.toy.pages import HOSTILE, OUTCOMES, TESTS, loads_nothing, read, write_config, write_tasks
 
 
 def test_what_one_solves_and_another_never_proposes(run: Path, other: Path, tmp_path: Path) -> None:
@@ -104,6 +73,9 @@ def test_runs_without_votes_and_the_same_run_twice(run: Path, tmp_path: Path) ->
     write_config(tmp_path / "fresh", run.parent / "tasks.json")
     text = " ".join(read(write_comparison([run, tmp_path / "fresh"], tmp_path / "page.html")).text)
     assert "fresh no votes yet" in text
+    assert "Solved by one, never proposed by another" not in text  # it would be 0 solved by a run that never voted
+    assert "outcomes differ 0" in text
+    assert "not evaluated" not in text
     assert merge([{}, {}]) == []
     with pytest.raises(CharmError, match="must be different folders"):
         write_comparison([run, run], tmp_path / "page.html")

@@ -6,11 +6,8 @@ import hashlib
 import json
 import re
 from base64 import b64encode
-from dataclasses import replace
-from html.parser import HTMLParser
 from pathlib import Path
 from shutil import rmtree
-from typing import Any
 
 import numpy as np
 import pytest
@@ -24,16 +21,16 @@ from charm.devices import Place
 from charm.domains import PageOptions
 from charm.drawing.grids import PALETTE
 from charm.errors import CharmError
+from charm.evaluation.evaluate import evaluate_run, evaluate_votes, write_evaluation
 from charm.evaluation.predict import Request, predict_votes
 from charm.evaluation.protocols import Protocol, protocol_named
-from charm.evaluation.run import evaluate_run, evaluate_votes, write_evaluation
 from charm.evaluation.scoring import OutputResult, Scores, TaskResult
 from charm.files import read_sealed, write_sealed
 from charm.models.canvas.config import CanvasConfig
 from charm.models.model import CharmModel
 from charm.report.answers import affordable
 from charm.report.curves import BOTTOM, HEIGHT, LEFT, POINTS, RIGHT, TOP, WIDTH, curves_svg, ticks
-from charm.report.film import choose, refinement_film
+from charm.report.film import in_turn, refinement_film
 from charm.report.page import ranked, write_report
 from charm.report.pages import write_pages
 from charm.runs.archive import read_pass
@@ -43,122 +40,21 @@ from charm.tasks.instances import Instances
 from charm.tasks.keys import ArcKey, MemoryConfig, build_memory
 from charm.tasks.task import Question, digits
 from charm.tasks.view import View
-from tests.evaluation.hand import cast, grid, predict
-from tests.evaluation.voters import voters
 from tests.toy import toy_config, write_toy_tasks
-
-HOSTILE = "</script><img src=x onerror=alert(1)>\"'&<!--"
-TURNED = View(1, (0, 3, 1, 2, 9, 4, 8, 5, 7, 6))
-
-# task id -> its tests as (input, output); the last task is blind.
-TESTS: dict[str, list[tuple[str, str | None]]] = {
-    "solved": [("12/34", "21/43")],
-    "near": [("1", "111"), ("2", "222")],
-    HOSTILE: [("45", "54")],
-    "size": [("7/7", "77")],
-    "silent": [("8", "8")],
-    "blind": [("9", None)],
-}
-QUESTIONS = tuple(Question(name, n) for name, tests in TESTS.items() for n in range(len(tests)))
-# step -> predictions as (place in QUESTIONS, grid, view, memory row, confidence)
-PREDICTIONS: dict[int, list[tuple[int, str, View, int, float]]] = {
-    100: [
-        (0, "21/43", View(), 1, 0.9),
-        (0, "21/44", TURNED, 2, 0.2),
-        (1, "111", View(), 3, 0.8),
-        (2, "221", View(), 3, 0.7),
-        (2, "212", TURNED, 4, 0.6),
-        (2, "222", View(5), 5, 0.5),
-        (3, "55", View(), 6, 0.4),
-    ],
-    200: [
-        (0, "21/43", TURNED, 2, 0.8),
-        (0, "21/43", View(), 1, 0.7),
-        (2, "221", TURNED, 4, 0.7),
-        (2, "212", View(), 3, 0.1),
-        (3, "55", View(), 6, 0.3),
-        (3, "", TURNED, 7, 0.1),
-        (4, "7/7", View(), 8, 0.9),
-        (6, "99", View(), 9, 0.5),
-    ],
-}
-OUTCOMES = ["solved", "near miss", "wrong cells", "wrong size", "no answer", "blind"]
-
-
-def write_tasks(path: Path, tests: dict[str, list[tuple[str, str | None]]]) -> None:
-    def entry(pair: tuple[str, str | None]) -> dict[str, Any]:
-        return {n: grid(t).tolist() for n, t in zip(("input", "output"), pair, strict=True) if t is not None}
-
-    demos = [entry(("12", "21")), entry(("333/444", "4"))]
-    tasks = {name: {"train": demos, "test": [entry(pair) for pair in pairs]} for name, pairs in tests.items()}
-    path.write_text(json.dumps(tasks))
-
-
-def write_config(run: Path, tasks: Path) -> TrainConfig:
-    config = TrainConfig(data=DataConfig((), (str(tasks),), ()))
-    run.mkdir()
-    (run / "config.json").write_text(json.dumps(to_json(config)))
-    return config
-
-
-@pytest.fixture
-def run(tmp_path: Path) -> Path:
-    write_tasks(tmp_path / "tasks.json", TESTS)
-    run = tmp_path / "<b>run & co"
-    config = write_config(run, tmp_path / "tasks.json")
-    (run / "data.json").write_text(json.dumps(load_dataset(replace(config.data, views=2)).manifest))
-    for step, predictions in PREDICTIONS.items():
-        votes = predict([(q, grid(cells), view, row, sure) for q, cells, view, row, sure in predictions])
-        cast(run, step, QUESTIONS, votes)
-    lines = [
-        {"step": 10 * n, "loss": 3 / n, "exact_accuracy": n / 20, "refinement_steps": 4} for n in range(1, 21)
-    ]
-    lines.append({"step": 200, "evaluation/pass@1": 0.25, "evaluation/pass@2": 0.375})
-    (run / "metrics.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
-    return run
-
-
-class Reader(HTMLParser):
-    """The page as a list of elements, all text outside of scripts and styles, and the scripts."""
-
-    def __init__(self, page: str) -> None:
-        super().__init__()
-        self.elements: list[tuple[str, dict[str, str | None]]] = []
-        self.open: list[str] = []
-        self.text: list[str] = []
-        self.scripts: list[str] = []
-        self.feed(page)
-        self.close()
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.elements.append((tag, dict(attrs)))
-        if tag not in ("meta", "input", "br"):
-            self.open.append(tag)
-        if tag == "script":
-            self.scripts.append("")
-
-    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.elements.append((tag, dict(attrs)))
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self.open.pop() == tag  # every tag is closed where it belongs
-
-    def handle_data(self, data: str) -> None:
-        if self.open[-1:] == ["script"]:
-            self.scripts[-1] += data
-        elif self.open[-1:] != ["style"]:
-            self.text.append(data)
-
-    @property
-    def data(self) -> dict[str, Any]:
-        found: dict[str, Any] = json.loads(self.scripts[0])
-        return found
-
-
-def read(path: Path) -> Reader:
-    reader = Reader(path.read_text())
-    assert reader.open == []
-    return reader
+from tests.toy.hand import cast, grid, predict, voters
+from tests.toy.pages import (
+    HOSTILE,
+    OUTCOMES,
+    PREDICTIONS,
+    QUESTIONS,
+    TESTS,
+    TURNED,
+    loads_nothing,
+    read,
+    write_config,
+    write_tasks,
+)
+from tests.toy.pairs import key_at
 
 
 def test_every_task_is_there_with_its_outcome(run: Path) -> None:
@@ -178,14 +74,15 @@ def test_every_task_is_there_with_its_outcome(run: Path) -> None:
 
 
 def test_the_headline_is_what_scoring_says(run: Path) -> None:
-    text = " ".join(read(write_report(run)).text)
+    text = " ".join(" ".join(read(write_report(run)).text).split())
     # By hand: "near" passes one of two tests, first candidate; "solved" passes; 3 others fail; "blind" is out.
-    assert "pass@2 30.00% pass@1 30.00%; per test output: pass@2 33.33%" in text
+    assert "pass@2 30.00% right in two attempts pass@1 30.00% right in one attempt puzzles solved 1 of 5 " in text
+    assert "pass@1 to pass@2 30.00% 33.33% pass@5 to" in text  # over puzzles, over outputs
     assert "Step 200, protocol standard (all views, at most 10 checkpoints, 16 refinement steps)" in text
     assert "a near miss when a right answer was proposed but ranked third or lower" in text
     assert "Halting is how sure the halt head is that the answer is right" in text
     assert "2 checkpoints voted" in text
-    assert "puzzles solved 1 of 5 6 test outputs, 1 more without a known answer" in text
+    assert "1 test outputs have no known answer and do not count." in text
 
 
 def test_candidates_carry_their_voters(run: Path) -> None:
@@ -243,7 +140,7 @@ def test_candidates_name_the_views_that_voted(run: Path) -> None:
     tests = [test for task in page.data["tasks"] for test in task["tests"]]
     for q, test in enumerate(tests):
         for place, shown in zip(ranking.span(q), test["candidates"], strict=False):
-            voted = [known.key(row)[1] for row in sorted({voter.row for voter in voters(ranking, place)})]
+            voted = [key_at(known, row)[1] for row in sorted({voter.row for voter in voters(ranking, place)})]
             digits = [test["views"][10 * n : 10 * n + 10] for n in shown["which"]]
             assert digits == [f"{view.dihedral}{''.join(map(str, view.colors[1:]))}" for view in voted]
     assert tests[0]["views"] == "01234567891312948576"
@@ -302,11 +199,6 @@ def test_hostile_names_stay_text(run: Path) -> None:
     assert "<" not in page.scripts[0]
 
 
-def loads_nothing(content: str) -> None:
-    content = re.sub(r"'sha256-[\w+/=]+'", "", content)  # which may hold two slashes by chance
-    assert not re.search(r"https?:|//[a-z]|url\(|@import|\bfetch\(|XMLHttpRequest", content)
-
-
 def test_nothing_is_loaded_and_no_other_script_may_run(run: Path) -> None:
     path = write_report(run)
     page = read(path)
@@ -323,7 +215,7 @@ def test_nothing_is_loaded_and_no_other_script_may_run(run: Path) -> None:
 def test_the_script_finds_what_it_looks_for(run: Path) -> None:
     page = read(write_report(run))
     wanted = set(re.findall(r'getElementById\("(\w+)"\)', page.scripts[1]))
-    assert wanted == {"data", "tasks", "find", "shown"}
+    assert wanted == {"data", "tasks", "find", "shown", "examples"}
     ids = {str(attributes["id"]) for _, attributes in page.elements if "id" in attributes}
     assert wanted == {name for name in ids if not name.startswith("task-")}
     assert {f"task-{task['id']}" for task in page.data["tasks"]} == ids - wanted
@@ -359,13 +251,13 @@ def test_blank_memory_stands_beside(run: Path) -> None:
     text = " ".join(read(write_report(run)).text)
     # By hand: of the votes of step 200 alone only "solved" is right, one puzzle in five.
     assert "pass@2 30.00%" in text
-    assert "pass@2, memory zeroed 20.00% pass@1 20.00%; per test output: pass@2 16.67%" in text
+    assert "memory zeroed 20.00% pass@2 without it" in text
     assert "pass@5 to pass@1000 40.00% 50.00% 20.00% 16.67%" in text
     protocol = "continual (all views, the newest checkpoint, 16 refinement steps)"
     assert f"blank {protocol} 200 20.00% 20.00% 5" in text
     path = run / "eval" / "blank.json"
     write_sealed(path, {**read_sealed(path), "step": 1500})
-    assert "pass@2, memory zeroed at step 1,500 20.00%" in " ".join(read(write_report(run)).text)
+    assert "memory zeroed 20.00% pass@2 without it at step 1,500" in " ".join(read(write_report(run)).text)
     path.write_text('{"metrics": {"pass@2": "high"}}')
     with pytest.raises(CharmError, match=r"blank\.json: not an evaluation"):
         write_report(run)
@@ -401,7 +293,9 @@ def test_parameters_come_from_the_newest_checkpoint(run: Path) -> None:
     dense, inside = (sum(one.numel() for one in part.state_dict().values()) for part in (reasoner, memory))
     rows = memory.get_parameter("residual.rows.weight").numel()
     text = " ".join(read(write_report(run)).text)
-    assert f" {dense:,} reasoner, {inside - rows:,} shared memory, {rows:,} in 1,001 rows" in text
+    assert f" backbone {dense:,} " in text
+    assert f" table of 1,001 rows {rows:,} " in text
+    assert f" task memory {inside:,} everything {dense + inside:,} " in text
     (folder / "instances.npz").write_bytes(b"not an index")
     with pytest.raises(CharmError, match=r"instances\.npz"):
         write_report(run)
@@ -412,15 +306,16 @@ def test_films_go_with_their_question(run: Path) -> None:
     page = read(write_report(run, films={QUESTIONS[0]: film})).data
     assert page["tasks"][0]["tests"][0]["film"] == ["", "11", "21/43"]
     assert "film" not in page["tasks"][1]["tests"][0]
+    still = read(write_report(run, films={QUESTIONS[0]: film[-1:] * 3})).data  # nothing changes in it
+    assert "film" not in still["tasks"][0]["tests"][0]
+    write_report(run, films={QUESTIONS[0]: film})
     with pytest.raises(CharmError, match=r"films include solved test 7"):
         write_report(run, films={Question("solved", 7): film})
     # They stay with the run, and a film that was refused does not.
     again = read(write_report(run)).data
     assert again["tasks"][0]["tests"][0]["film"] == ["", "11", "21/43"]
     (run / "films.json").write_text('[{"task": "solved", "test": 0, "frames": [[[12]]]}]')
-    with pytest.raises(
-        CharmError, match=r"films\.json: not a record of films \(colours must be in 0\.\.9, got 12\)"
-    ):
+    with pytest.raises(CharmError, match=r"films\.json: not a record of films \(colours must be in 0\.\.9, got 12\)"):
         write_report(run)
 
 
@@ -436,9 +331,7 @@ def test_a_page_of_400_tasks_stays_small(tmp_path: Path) -> None:
     predictions = [(q, rng.integers(0, 10, (30, 30), np.uint8), View(), 1, 0.5) for q in range(200)]
     questions = tuple(answer_key(config.data))
     for step in range(5):
-        votes = predict(
-            [(q, np.roll(cells, step), view, row, sure) for q, cells, view, row, sure in predictions]
-        )
+        votes = predict([(q, np.roll(cells, step), view, row, sure) for q, cells, view, row, sure in predictions])
         cast(run, step, questions, votes)
     film = [cells for _, cells, *_ in predictions[:16]]
     path = write_report(run, films={question: film for question in questions})
@@ -559,8 +452,12 @@ def test_films_are_chosen_and_made_from_the_newest_checkpoint(tmp_path: Path) ->
     run.mkdir()
     (run / "config.json").write_text(json.dumps(to_json(config)))
     data = load_dataset(config.data)
+    generator = torch.Generator().manual_seed(0)
     for step in (1, 2):
         model = CharmModel(config.reasoner, config.memory, ArcKey(data.instances), seed=step)
+        with torch.no_grad():  # an untrained model predicts the same at every step, which is no film
+            for parameter in model.parameters() if step == 2 else ():
+                parameter.copy_(torch.randn(parameter.shape, generator=generator))
         model.save_pretrained(run / "checkpoints" / f"step_{step:09d}")
     predict_votes(Request(model, data, (3,), 1), Place(torch.device("cpu")), run / "votes", 2)
     assert write_pages([run], options=PageOptions(films=1, device="cpu")) == run / "report.html"
@@ -600,5 +497,4 @@ def test_films_take_outcomes_in_turn() -> None:
         "w2": "wrong size",
     }
     scores = Scores({}, 6, 6, 0, 0, tuple(task(name, outcome) for name, outcome in names.items()))
-    assert [question.task_id for question in choose(scores, 5)] == ["s1", "n1", "w1", "s2", "w2"]
-    assert len(choose(scores, 100)) == 6
+    assert [question.task_id for question in in_turn(scores)] == ["s1", "n1", "w1", "s2", "w2", "s3"]

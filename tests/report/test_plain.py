@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -15,43 +13,8 @@ from charm.automata.presets import car_preset
 from charm.config import to_json
 from charm.domains import PageOptions, domain_of
 from charm.errors import CharmError
-from charm.language.presets import lm_preset
 from charm.report.pages import write_pages
-from tests.report.test_page import read
-
-
-def shares(value: float) -> dict[str, float]:
-    return {"combinations": 500, "pass@1": value / 2, "pass@2": value, "cells": 0.75}
-
-
-def write_car(
-    run: Path, memory: str = "three-factor", seed: int = 0, curve: dict[int, float] | None = None
-) -> Path:
-    """A run folder whose seen pass@2 is twice the unseen one, as in `curve`."""
-    (run / "eval").mkdir(parents=True)
-    config = replace(car_preset(f"car-small-{memory}"), seed=seed)
-    (run / "config.json").write_text(json.dumps(to_json(config)))
-    lines: list[dict[str, Any]] = [{"step": 10, "loss": 1.5, "exact_accuracy": 0.25}]
-    for step, value in (curve or {300: 0.01, 600: 0.08}).items():
-        groups = {"all": shares(value), "T=1": shares(1.5 * value), "T=2": shares(0.5 * value)}
-        seen = {name: {**group, "pass@2": 2 * group["pass@2"]} for name, group in groups.items()}
-        found = {"step": step, "checkpoints": 1, "seen": seen, "unseen": groups}
-        (run / "eval" / f"step_{step:09d}.json").write_text(json.dumps(found))
-        lines.append({"step": step, "evaluation/seen pass@2": 2 * value, "evaluation/unseen pass@2": value})
-    (run / "metrics.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
-    return run
-
-
-def write_lm(run: Path, bpb: float) -> Path:
-    run.mkdir()
-    (run / "config.json").write_text(json.dumps(to_json(lm_preset("lm-tiny-cose"))))
-    lines = [
-        {"step": 0, "evaluation/bpb": 3.0},
-        {"step": 10, "loss": 2.0},
-        {"step": 20, "evaluation/bpb": bpb},
-    ]
-    (run / "metrics.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
-    return run
+from tests.toy.pages import read, write_car, write_lm
 
 
 def test_a_run_on_automata_has_its_own_page(tmp_path: Path) -> None:
@@ -61,7 +24,7 @@ def test_a_run_on_automata_has_its_own_page(tmp_path: Path) -> None:
     page = read(path)
     text = " ".join(page.text)
     assert "<i>car 600 4.00% 16.00% 75.00% 4.00% 8.00% 75.00%" in text  # seen, then unseen: @1, @2, cells
-    assert "T=1 500 6.00% 12.00% 75.00%" in text
+    assert "T=1 500 6.00% 24.00% 75.00% 500 6.00% 12.00% 75.00%" in text
     assert "Unseen combinations, pass@2" in text
     config = car_preset("car-small-three-factor")
     assert f"{account_car(config.model, config.data.sizes).memory:,}" in text
@@ -105,9 +68,7 @@ def test_kinds_do_not_mix(tmp_path: Path) -> None:
     arc.mkdir()
     (arc / "config.json").write_text(json.dumps(to_json(quickstart())))
     assert [domain_of(run).name for run in (car, lm, arc)] == ["car", "lm", "arc"]
-    with pytest.raises(
-        CharmError, match=r"one page cannot show runs of different domains: .*lm learned from text"
-    ):
+    with pytest.raises(CharmError, match=r"one page cannot show runs of different domains: .*lm learned from text"):
         write_pages([car, lm])
     with pytest.raises(CharmError, match=r"a protocol ranks answers to ARC's tasks; .*car"):
         write_pages([car], options=PageOptions("standard"))

@@ -14,8 +14,8 @@ from charm.files import write_atomically
 from charm.runs import archive
 from charm.runs.archive import Header, is_finished, passes, read_pass, read_votes, write_votes
 from charm.tasks.task import Question
-from tests.evaluation import hand
-from tests.evaluation.test_votes import random_predictions
+from tests.toy import hand
+from tests.toy.hand import random_predictions
 
 QUESTIONS = tuple(Question("task", index) for index in range(4))
 HEADER = Header(500, 16, 0, 1, QUESTIONS, complete=True, inputs=("a", "b", "c", "d"))

@@ -22,24 +22,20 @@ from tests.toy import toy_config, write_toy_tasks
 
 @pytest.fixture
 def run(tmp_path: Path) -> Path:
-    config = toy_config(
-        write_toy_tasks(tmp_path / "tasks"), memory=MemoryConfig(rank=0), steps=2, checkpoint_every=2
-    )
+    config = toy_config(write_toy_tasks(tmp_path / "tasks"), memory=MemoryConfig(rank=0), steps=2, checkpoint_every=2)
     train(config, tmp_path / "run", Place(torch.device("cpu")), say=lambda text: None)
     return tmp_path / "run"
 
 
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float32])
-def test_weights_are_rounded_and_the_index_keeps_one_view(
-    run: Path, tmp_path: Path, dtype: torch.dtype
-) -> None:
+def test_weights_are_rounded_and_the_index_keeps_one_view(run: Path, tmp_path: Path, dtype: torch.dtype) -> None:
     size = export_model(run, tmp_path / "small", dtype)
     whole = CharmModel.from_pretrained(newest_checkpoint(run))
     small = CharmModel.from_pretrained(tmp_path / "small")
     assert size == sum(file.stat().st_size for file in (tmp_path / "small").iterdir())
-    assert (tmp_path / "small" / "model.safetensors").stat().st_size < (
-        0.6 if dtype == torch.bfloat16 else 1.1
-    ) * sum(4 * parameter.numel() for parameter in whole.parameters())
+    assert (tmp_path / "small" / "model.safetensors").stat().st_size < (0.6 if dtype == torch.bfloat16 else 1.1) * sum(
+        4 * parameter.numel() for parameter in whole.parameters()
+    )
     for name, tensor in whole.state_dict().items():
         assert torch.equal(small.state_dict()[name], tensor.to(dtype).float()), name
     assert small.instances.puzzles == whole.instances.puzzles
@@ -117,3 +113,15 @@ def test_who_may_read_the_folder_may_read_the_weights(run: Path) -> None:
     for folder in (run / "checkpoints").iterdir():
         modes = {path.name: oct(path.stat().st_mode & 0o777) for path in folder.iterdir() if path.is_file()}
         assert set(modes.values()) == {modes["config.json"]}
+
+
+def test_the_card_says_what_the_model_is(run: Path, tmp_path: Path) -> None:
+    export_model(run, tmp_path / "small")
+    card = (tmp_path / "small" / "README.md").read_text()
+    assert card.startswith(
+        "---\nlicense: apache-2.0\nlibrary_name: charm-arc\ntags:\n- arc-agi\n- charm\n---\n\n# small"
+    )
+    assert "with a memory of tasks: a recurrent reasoner (URM).\n" in card
+    card = CharmModel.from_pretrained(released_model()).card("base")
+    assert "(writer)" not in card.lower()
+    assert "{" not in card

@@ -18,19 +18,18 @@ from charm.commands import solve as solve_command
 from charm.commands.solve import _tell_problems
 from charm.continual.drift import changed_values, snapshot
 from charm.errors import CharmError
-from charm.evaluation.ranking import Candidate
-from charm.evaluation.submission import Submission, attempts
+from charm.evaluation.ranking import Candidate, Submission, attempts
 from charm.models.canvas.backbone import Reasoner
-from charm.models.canvas.slots import Canvases, Slots
+from charm.models.canvas.training import Canvases, Slots
 from charm.models.model import CharmModel
 from charm.models.network import AskedBatch
 from charm.runs.checkpoint import newest_checkpoint
 from charm.solving import group as module
 from charm.solving import solver as solving
 from charm.solving.group import Solver
-from charm.solving.options import Mode, SolveOptions
+from charm.solving.options import Mode, SolveOptions, WriterRecipe
 from charm.solving.solution import Clock, Publish, Say, Solution, improved, next_views, voting_seconds
-from charm.solving.solver import _work, load_tasks, sets_of, solve, solve_devices
+from charm.solving.solver import _work, load_tasks, sets_of, solve, solve_devices, sources_of
 from charm.solving.starts import NewRows, fitting_batch
 from charm.solving.vote_log import round_json
 from charm.tasks.dataset import Dataset
@@ -40,7 +39,7 @@ from charm.tasks.task import Question, Task
 from charm.training.adaptation import Adaptation, private_rows
 from charm.training.graphs import UpdateGraphs
 from tests.toy import write_toy_tasks
-from tests.toy_runs import HERE, toy_run
+from tests.toy.runs import HERE, toy_run
 
 OPTIONS = SolveOptions(budget=60.0, steps=3, views=12, batch=8)
 
@@ -86,9 +85,9 @@ def test_only_the_new_rows_move(tmp_path: Path, unseen: Path, memory: MemoryConf
     """Every other weight, buffer and earlier row is bitwise what it was; the new rows are not."""
     solver = Solver(toy_run(tmp_path, memory), OPTIONS, HERE)
     task = one(unseen)
-    data = start_of(solver).prepare([task])
+    start_of(solver).prepare([task])
     before = snapshot(solver.model)
-    adaptation = start_of(solver).adaptation([task], data, OPTIONS.batch)
+    adaptation = start_of(solver).adaptation(OPTIONS.batch)
     for _ in range(OPTIONS.steps):
         adaptation.update()
     own = private_rows(solver.model, (task.id,))
@@ -109,17 +108,17 @@ def test_mode_full_moves_everything_and_puts_it_back(tmp_path: Path, unseen: Pat
 
 
 @pytest.mark.parametrize(
-    ("updates", "exact", "told"),
+    ("updates", "exact", "reported"),
     [(0, math.nan, "no update was made"), (30, 0.06, "only 6% exact"), (30, 0.5, ""), (30, math.nan, "")],
 )
-def test_an_answer_without_learning_is_doubted(updates: int, exact: float, told: str) -> None:
+def test_an_answer_without_learning_is_doubted(updates: int, exact: float, reported: str) -> None:
     doubt = Solution({}, updates, 8, 1.0, exact, 60.0).doubt
-    assert bool(doubt) == bool(told)
-    assert told in doubt
+    assert bool(doubt) == bool(reported)
+    assert reported in doubt
 
 
 @pytest.mark.parametrize(
-    ("votes", "told"),
+    ("votes", "reported"),
     [
         ((30, 30, 8), "a tie, 2 answers have 30 of 128 votes each"),
         ((20, 30), "attempt 1 has 20 of 128 votes and another answer 30"),  # ranked by votes x likelihood
@@ -130,13 +129,13 @@ def test_an_answer_without_learning_is_doubted(updates: int, exact: float, told:
     ],
 )
 def test_views_that_disagree_are_named(
-    votes: tuple[int, ...], told: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    votes: tuple[int, ...], reported: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """In the sentence of the solution, in a notebook, in the log that pages read, and by the command."""
     asked = Question("crop", 0)
     grids = [Candidate(np.full((1, 1), n, np.uint8), n, count, count, 0.26) for n, count in enumerate(votes)]
     solution = Solution({asked: grids}, 30, 128, 0.1, 0.98, 60.0)
-    doubt = f"the views disagree (crop test 0: {told})" if told else ""
+    doubt = f"the views disagree (crop test 0: {reported})" if reported else ""
     assert solution.doubt == doubt
     assert doubt in solution._repr_html_()
     assert round_json(solution, [asked])["doubt"] == doubt
@@ -148,7 +147,7 @@ def test_views_that_disagree_are_named(
     assert doubt in printed
     assert ("likelihood 0.26" in printed) == bool(votes)
     solve_command._draw({"crop": solution, "other": solution}, tmp_path)
-    assert ("2 of 2 tasks: the views disagree" in capsys.readouterr().out) == bool(told)
+    assert ("2 of 2 tasks: the views disagree" in capsys.readouterr().out) == bool(reported)
 
 
 def test_glances_show_answers_while_learning_and_change_nothing(base: Path, unseen: Path) -> None:
@@ -172,13 +171,10 @@ def test_each_task_starts_from_the_checkpoint(base: Path, unseen: Path, mode: Mo
     together = answers(base, files, options)
     assert together == answers(base, files[:1], options) | answers(base, files[1:], options)
     solver = Solver(base, options, HERE)
-    trained = {
-        name: parameter.detach().clone() for name, parameter in solver.model.reasoner.named_parameters()
-    }
+    trained = {name: parameter.detach().clone() for name, parameter in solver.model.reasoner.named_parameters()}
     solved(solver, one(unseen))
     moved = any(
-        not torch.equal(parameter, trained[name])
-        for name, parameter in solver.model.reasoner.named_parameters()
+        not torch.equal(parameter, trained[name]) for name, parameter in solver.model.reasoner.named_parameters()
     )
     assert moved == (mode == "full")
     start_of(solver).prepare(load_tasks([files[1]])[0][:1])
@@ -187,14 +183,14 @@ def test_each_task_starts_from_the_checkpoint(base: Path, unseen: Path, mode: Mo
 
 
 def test_answers_are_ranked_and_fit_a_submission(base: Path, unseen: Path) -> None:
-    told: list[str] = []
+    reported: list[str] = []
     published = []
     found = solve(
         [one(unseen)],
         base,
         OPTIONS,
         ["cpu"],
-        lambda used, text: told.append(text),
+        lambda used, text: reported.append(text),
         lambda found: published.extend((one.updates, one.views) for one in found.values()),
     )["new0"]
     # A first answer before anything is learned, then one for each round of votes.
@@ -203,7 +199,7 @@ def test_answers_are_ranked_and_fit_a_submission(base: Path, unseen: Path) -> No
     submission = attempts(found.answers)
     assert list(submission) == ["new0"]
     assert set(submission["new0"][0]) == {"attempt_1", "attempt_2"}
-    assert any("views have voted" in text for text in told)
+    assert any("views have voted" in text for text in reported)
 
 
 def test_test_outputs_are_not_looked_at(base: Path, unseen: Path) -> None:
@@ -321,6 +317,7 @@ def test_a_short_budget_still_gives_answers(base: Path, unseen: Path) -> None:
         assert len(solution.answers) == 1
 
 
+@pytest.mark.usefixtures("forked_workers")
 @pytest.mark.parametrize("devices", [["cpu"], ["cpu", "cpu"]], ids=["here", "in workers"])
 def test_tasks_are_left_out_when_it_is_far_too_late(
     devices: list[str], base: Path, unseen: Path, monkeypatch: pytest.MonkeyPatch
@@ -338,9 +335,7 @@ def test_tasks_are_left_out_when_it_is_far_too_late(
     assert sorted(ended) == ["new0", "new1", "new2", "new3"]
     assert 1 <= len(found) <= len(devices)
     assert {name for name, problem in ended.items() if problem is None} == set(found)
-    assert {ended[name] for name in ended if name not in found} == {
-        "there was no time for it; try a longer budget"
-    }
+    assert {ended[name] for name in ended if name not in found} == {"there was no time for it; try a longer budget"}
 
 
 class Ticks:
@@ -370,9 +365,7 @@ def counted_votes(ticks: Ticks, patch: pytest.MonkeyPatch) -> list[int]:
     """Let a view vote in a second; what is returned lists the views of every vote."""
     voted: list[int] = []
 
-    def vote(
-        model: object, data: Dataset, votes: dict[int, Any], views: int, *rest: object
-    ) -> dict[Any, Any]:
+    def vote(model: object, data: Dataset, votes: dict[int, Any], views: int, *rest: object) -> dict[Any, Any]:
         before = len(votes[0].question_V) if votes else 0
         ticks.now += views - before
         votes[0] = Mock(question_V=np.zeros(views, np.int64))  # those of earlier rounds are not made again
@@ -407,6 +400,103 @@ def test_updates_stop_in_time_to_vote(base: Path, unseen: Path, monkeypatch: pyt
     assert ticks.now == 100.0
 
 
+def test_the_clock_starts_with_the_first_update(base: Path, unseen: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What comes before, here 500 seconds, is no part of the time, and is reported apart."""
+    ticks = Ticks()
+    counted_votes(ticks, monkeypatch)
+    slow_updates(ticks, 2.0, monkeypatch)
+    solver = Solver(base, replace(OPTIONS, steps=1000, views=30), HERE)
+    prepare = solver.start.prepare
+
+    def slow(*given: Any) -> Dataset:
+        ticks.now += 500.0
+        return prepare(*given)
+
+    monkeypatch.setattr(solver.start, "prepare", slow)
+    clock = Clock(100.0, ticks, waits=True)
+    found = solved(solver, one(unseen), clock)
+    assert (found.updates, found.seconds, clock.spent, clock.waited) == (31, 100.0, 100.0, 500.0)
+    clock = Clock(60.0, waits=True)
+    solve([one(unseen)], base, OPTIONS, ["cpu"], clock=clock)
+    assert 0 < clock.waited < 60
+    assert not clock.waits
+
+
+def agreeing_votes(ticks: Ticks, patch: pytest.MonkeyPatch, *disagree: int) -> list[int]:
+    """As `counted_votes`, but all views give one answer, except in the votes of these numbers (from 0)."""
+    voted = counted_votes(ticks, patch)
+    count = module.vote
+
+    def vote(model: object, data: Dataset, votes: dict[int, Any], views: int, *rest: object) -> dict[Any, Any]:
+        found = count(model, data, votes, views, *rest)  # type: ignore[arg-type]
+        agreed = views - (len(voted) - 1 in disagree)
+        return {question: [Candidate(np.ones((1, 1), np.uint8), 0, agreed, agreed, 1.0)] for question in found}
+
+    patch.setattr(module, "vote", vote)
+    return voted
+
+
+@pytest.mark.parametrize(
+    ("until_end", "disagree", "voted"),
+    [
+        (False, (), [8, 8, 16]),  # 16 of 30 agree: no other answer can have as many
+        (False, (1,), [8, 8, 16]),  # a round that did not agree is made up for by the next
+        (False, (2,), [8, 8, 16, 30]),
+        (True, (), [8, 8, 16, 30]),
+    ],
+)
+def test_voting_ends_when_no_other_answer_can_win(
+    until_end: bool,
+    disagree: tuple[int, ...],
+    voted: list[int],
+    base: Path,
+    unseen: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    found = agreeing_votes(ticks := Ticks(), monkeypatch, *disagree)
+    solver = Solver(base, replace(OPTIONS, steps=3, views=30, until_end=until_end), HERE)
+    last = solved(solver, one(unseen), Clock(1000.0, ticks))
+    assert found == voted
+    assert (last.views, last.answers[Question("new0", 0)][0].votes) == (voted[-1], voted[-1])
+
+
+@pytest.mark.parametrize(
+    ("until_end", "disagree", "exact", "updates"),
+    [
+        (False, (), 1.0, 4),  # two glances agree, after 2 and 4 updates
+        (False, (1,), 1.0, 8),  # the one after 2 did not
+        (False, (), 0.99, 9),
+        (True, (), 1.0, 9),
+    ],
+)
+def test_learning_ends_when_two_votes_in_a_row_agree(
+    until_end: bool,
+    disagree: tuple[int, ...],
+    exact: float,
+    updates: int,
+    base: Path,
+    unseen: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """All views, on all test inputs, and all of the last demonstrations exact; the first vote is before any update."""
+    agreeing_votes(ticks := Ticks(), monkeypatch, *disagree, *((2,) if disagree else ()))
+    monkeypatch.setattr(Adaptation, "progress", lambda self: (0.1, exact))
+    solver = Solver(base, replace(OPTIONS, steps=9, views=30, glance=2, until_end=until_end), HERE)
+    assert solved(solver, one(unseen), Clock(1000.0, ticks)).updates == updates
+
+
+@pytest.mark.parametrize("changed", [{"writer": WriterRecipe(task_lr=1.0)}, {"together": 2}])
+def test_options_of_writers_are_refused_for_other_models(
+    changed: dict[str, Any], base: Path, unseen: Path, tmp_path: Path
+) -> None:
+    name = "writer.task-lr" if "writer" in changed else "together"
+    with pytest.raises(CharmError, match=f"--{name} is for writers; a urm learns one task at a time"):
+        solve([one(unseen)], base, replace(OPTIONS, **changed), ["cpu"])
+    with pytest.raises(CharmError, match=f"--{name} is for writers"):
+        solve_command.solve((unseen,), checkpoint=base, device="cpu", out=tmp_path / "out.json", **changed)
+    assert not (tmp_path / "out.json").exists()
+
+
 def test_the_plan_by_hand() -> None:
     assert voting_seconds(1000.0, 0.1, 128) == pytest.approx(19.2)  # voting is cheap: learn longer
     assert voting_seconds(10.0, 0.1, 128) == 3.0
@@ -428,8 +518,8 @@ def test_small_updates_come_first_and_then_those_that_the_time_allows(
     solver = Solver(base, replace(OPTIONS, batch=batch, steps=steps), HERE)
     make, found = start_of(solver).adaptation, []
 
-    def noted(tasks: list[Task], data: Dataset, size: int = 0) -> Adaptation:
-        learning = make(tasks, data, size)
+    def noted(size: int = 0) -> Adaptation:
+        learning = make(size)
         found.append(learning.examples.work[0])
         return learning
 
@@ -555,9 +645,7 @@ def test_learned_answers_to_very_many_test_inputs_come_in_time(
     assert (solution.updates, solution.views) == (1, 4)
 
 
-def test_too_little_memory_makes_votes_smaller(
-    base: Path, unseen: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_too_little_memory_makes_votes_smaller(base: Path, unseen: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The answers are those of a machine with memory enough; with room for not a single one, it is an error."""
     expected = solved(Solver(base, OPTIONS, HERE), one(unseen))
     tried, ask, room = list[int](), Reasoner.answers, 3
@@ -577,6 +665,7 @@ def test_too_little_memory_makes_votes_smaller(
         solved(Solver(base, OPTIONS, HERE), one(unseen))
 
 
+@pytest.mark.usefixtures("forked_workers")
 def test_it_is_an_error_if_no_process_could_answer(unseen: Path, tmp_path: Path) -> None:
     (tmp_path / "model.safetensors").write_bytes(b"damaged")
     with pytest.raises(CharmError, match=r"cpu: .*not a saved model"):
@@ -612,6 +701,7 @@ class FailingSolver(Solver):
         super().work(tasks, clock, say, publish)
 
 
+@pytest.mark.usefixtures("forked_workers")
 @pytest.mark.parametrize(
     ("devices", "once"), [(["cpu"], "raised"), (["cpu", "cpu"], "killed")], ids=["here", "in workers"]
 )
@@ -672,7 +762,8 @@ def test_learning_a_task_lowers_its_loss(base: Path, unseen: Path) -> None:
     for steps in (5, 40):
         solver = Solver(base, replace(OPTIONS, steps=steps), HERE)
         task = one(unseen)
-        adaptation = start_of(solver).adaptation([task], start_of(solver).prepare([task]), 8)
+        start_of(solver).prepare([task])
+        adaptation = start_of(solver).adaptation(8)
         for _ in range(steps):
             adaptation.progress()
             adaptation.update()
@@ -689,7 +780,7 @@ def test_what_cannot_be_solved_is_refused(tmp_path: Path) -> None:
     (tmp_path / "broken.json").write_text("{")
     with pytest.raises(CharmError, match="invalid JSON"):
         load_tasks([tmp_path / "broken.json"])
-    os.mkfifo(tmp_path / "pipe.json")  # which nobody writes to: it must not be waited for
+    os.mkfifo(tmp_path / "pipe.json")  # which no one writes to: it must not be waited for
     with pytest.raises(CharmError, match=r"pipe\.json: neither a regular file nor a folder"):
         load_tasks([tmp_path / "pipe.json"])
 
@@ -751,6 +842,10 @@ def test_several_public_sets_are_solved_at_once(tmp_path: Path) -> None:
         "arc1/evaluation": 400,
         "arc2/evaluation": 120,
     }
+    sources = sources_of([*names, tmp_path])
+    assert [(one.name, one.version[:7]) for one in sources] == [
+        *(("arc1/evaluation", "arcagi_"), ("arc2/evaluation", "arcagi2"))
+    ]
     assert sets_of(names[:1], tasks) == {}
 
 

@@ -11,10 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from charm.commands.solve import solve
 from charm.errors import CharmError
-from charm.evaluation.ranking import Candidate
-from charm.evaluation.submission import NO_ANSWER, Submission
+from charm.evaluation.ranking import NO_ANSWER, Candidate, Submission
 from charm.paths import released_model
 from charm.solving.options import SolveOptions, WriterRecipe
 from charm.solving.scores import measured, scores_table
@@ -25,9 +23,9 @@ from charm.solving.vote_log import read_course
 from charm.tasks.keys import MemoryConfig
 from charm.tasks.sources import find_task, load_source
 from charm.tasks.task import Pair, Question, Task
-from tests.toy_runs import toy_run
+from tests.toy.runs import toy_run
+from tests.toy.solves import ToySolve
 
-SMALL: dict[str, Any] = {"steps": 2, "views": 4, "batch": 4, "device": "cpu"}
 OPTIONS = SolveOptions(steps=3)
 EMPTY = [{"attempt_1": NO_ANSWER, "attempt_2": NO_ANSWER}]
 
@@ -45,59 +43,55 @@ def colors(submission: Submission) -> dict[str, int]:
 
 
 @pytest.mark.parametrize("finished", [True, False])
-def test_a_submission_is_resumed_with_its_own_settings_only(
-    finished: bool, base: Path, unseen: Path, tmp_path: Path
-) -> None:
+def test_a_submission_is_resumed_with_its_own_settings_only(toy: ToySolve, finished: bool) -> None:
     """Whether or not all its tasks are finished, and the sentence says what differs."""
-    tasks, out = load_tasks([unseen])[0], tmp_path / "out.json"
-    begun = SubmissionInProgress(out, tasks, base, OPTIONS, resume=False)
+    tasks, out = load_tasks([toy.unseen])[0], toy.out
+    begun = SubmissionInProgress(out, tasks, toy.base, OPTIONS, resume=False)
     answer(begun, tasks if finished else tasks[:2], 5)
-    before = {path.name: path.read_bytes() for path in tmp_path.iterdir() if path.is_file()}
-    other = toy_run(tmp_path / "other", MemoryConfig(rank=4))
-    other = other.rename(tmp_path / "other" / "small")
-    longer = tmp_path / "longer" / base.name
+    before = {path.name: path.read_bytes() for path in toy.folder.iterdir() if path.is_file()}
+    other = toy_run(toy.folder / "other", MemoryConfig(rank=4))
+    other = other.rename(toy.folder / "other" / "small")
+    longer = toy.folder / "longer" / toy.base.name
     longer.parent.mkdir()
     longer.symlink_to(other)
     for model, options, difference in (
-        (base, replace(OPTIONS, steps=4), "--steps 3, now 4"),
-        (base, replace(OPTIONS, steps=None), "--steps 3, now the default"),
-        (base, replace(OPTIONS, mode="full", seed=1), "--mode auto, now full; --seed 0, now 1"),
-        (base, replace(OPTIONS, writer=WriterRecipe(task_lr=0.5)), "--writer.task-lr 0.01, now 0.5"),
-        (other, OPTIONS, f"model {base.name}, now small"),
-        (longer, OPTIONS, f"other weights of the model {base.name}"),
+        (toy.base, replace(OPTIONS, steps=4), "--steps 3, now 4"),
+        (toy.base, replace(OPTIONS, steps=None), "--steps 3, now the default"),
+        (toy.base, replace(OPTIONS, mode="full", seed=1), "--mode auto, now full; --seed 0, now 1"),
+        (toy.base, replace(OPTIONS, writer=WriterRecipe(task_lr=0.5)), "--writer.task-lr 0.01, now 0.5"),
+        (other, OPTIONS, f"model {toy.base.name}, now small"),
+        (longer, OPTIONS, f"other weights of the model {toy.base.name}"),
     ):
         with pytest.raises(CharmError) as refused:
             SubmissionInProgress(out, tasks, model, options, resume=True)
         assert str(refused.value) == (
             f"{out} was solved with other settings ({difference}); use the earlier ones to resume it, "
-            "choose another --out, or use --replace to start anew"
+            "choose another --out, or use --replace to start over"
         )
-    assert {path.name: path.read_bytes() for path in tmp_path.iterdir() if path.is_file()} == before
+    assert {path.name: path.read_bytes() for path in toy.folder.iterdir() if path.is_file()} == before
     # The budget may change, and the model may have moved.
-    moved = SubmissionInProgress(out, tasks, base, replace(OPTIONS, budget=5.0), resume=True)
+    moved = SubmissionInProgress(out, tasks, toy.base, replace(OPTIONS, budget=5.0), resume=True)
     assert moved.left == ([] if finished else tasks[2:])
 
 
-def test_the_command_refuses_other_settings(base: Path, unseen: Path, tmp_path: Path) -> None:
-    out = tmp_path / "out.json"
-    solve((unseen,), checkpoint=base, out=out, **SMALL)
+def test_the_command_refuses_other_settings(toy: ToySolve) -> None:
+    out = toy.out
+    toy.solve()
     before = out.read_bytes()
     with pytest.raises(CharmError, match=r"other settings \(--mode auto, now full\)"):
-        solve((unseen,), checkpoint=base, out=out, resume=True, mode="full", **SMALL)
+        toy.solve(resume=True, mode="full")
     assert out.read_bytes() == before
-    solve((unseen,), checkpoint=base, out=out, resume=True, budget="1s", **SMALL)
+    toy.solve(resume=True, budget="1s")
 
 
 @pytest.mark.parametrize("finished", [True, False])
-def test_tasks_that_are_not_named_again_stay(
-    finished: bool, base: Path, unseen: Path, tmp_path: Path
-) -> None:
+def test_tasks_that_are_not_named_again_stay(toy: ToySolve, finished: bool) -> None:
     """Their answers, their rounds of votes, and that some are still to be solved."""
-    tasks, out = load_tasks([unseen])[0], tmp_path / "out.json"
-    begun = SubmissionInProgress(out, tasks[1:] if finished else tasks, base, OPTIONS, resume=False)
+    tasks, out = load_tasks([toy.unseen])[0], toy.out
+    begun = SubmissionInProgress(out, tasks[1:] if finished else tasks, toy.base, OPTIONS, resume=False)
     answer(begun, tasks[1:] if finished else tasks[2:], 5)
 
-    some = SubmissionInProgress(out, tasks[:1], base, OPTIONS, resume=True)
+    some = SubmissionInProgress(out, tasks[:1], toy.base, OPTIONS, resume=True)
     assert some.left == tasks[:1]
     assert some.others == 3
     kept = {"new0": 0, "new1": 5 if finished else 0, "new2": 5, "new3": 5}
@@ -107,31 +101,29 @@ def test_tasks_that_are_not_named_again_stay(
     rounds = {name: len(course.rounds) for name, course in read_course(out)[1].items()}
     assert rounds == {"new0": 1, "new1": int(finished), "new2": 1, "new3": 1}
 
-    everything = SubmissionInProgress(out, tasks, base, OPTIONS, resume=True)
+    everything = SubmissionInProgress(out, tasks, toy.base, OPTIONS, resume=True)
     assert everything.left == ([] if finished else tasks[1:2])
     assert everything.others == 0
     assert colors(everything.submission) == kept | {"new0": 7}
     assert everything.changed == []
 
 
-def test_the_command_keeps_other_tasks(
-    base: Path, unseen: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    out = tmp_path / "out.json"
-    solve((unseen,), checkpoint=base, out=out, **SMALL)
+def test_the_command_keeps_other_tasks(toy: ToySolve, capsys: pytest.CaptureFixture[str]) -> None:
+    out = toy.out
+    toy.solve()
     before = json.loads(out.read_text())
-    new = (unseen / "new0.json").rename(unseen / "new9.json")
+    new = (toy.unseen / "new0.json").rename(toy.unseen / "new9.json")
     capsys.readouterr()
-    solve((new,), checkpoint=base, out=out, resume=True, json=True, **SMALL)
+    toy.solve(new, resume=True, json=True)
     said = capsys.readouterr()
     assert f"{out} keeps the answers of 4 tasks that were not named now" in said.err
     found = json.loads(out.read_text())
     assert found == json.loads(said.out) == before | {"new9": found["new9"]}
 
 
-def test_nothing_is_not_better_than_an_answer_on_disk(base: Path, unseen: Path, tmp_path: Path) -> None:
+def test_nothing_is_not_better_than_an_answer_on_disk(toy: ToySolve) -> None:
     """A solve that is resumed may find no answer to a test input that the killed one had answered."""
-    task, out = load_tasks([unseen / "new0.json"])[0][0], tmp_path / "out.json"
+    task, out = load_tasks([toy.unseen / "new0.json"])[0][0], toy.out
     task = replace(task, test=task.test * 3)
 
     def answers(updates: int, *found: int | None) -> dict[str, Solution]:
@@ -146,45 +138,41 @@ def test_nothing_is_not_better_than_an_answer_on_disk(base: Path, unseen: Path, 
     def on_disk() -> list[int]:
         return [entry["attempt_1"][0][0] for entry in json.loads(out.read_text())["new0"]]
 
-    SubmissionInProgress(out, [task], base, OPTIONS, resume=False).publish(answers(1, 5, 6, None))
+    SubmissionInProgress(out, [task], toy.base, OPTIONS, resume=False).publish(answers(1, 5, 6, None))
     assert on_disk() == [5, 6, 0]
-    resumed = SubmissionInProgress(out, [task], base, OPTIONS, resume=True)
+    resumed = SubmissionInProgress(out, [task], toy.base, OPTIONS, resume=True)
     resumed.publish(answers(2, 7, None, 8))
     assert on_disk() == [7, 6, 8]
 
 
-def test_a_task_that_was_malformed_is_solved_when_it_is_repaired(
-    base: Path, unseen: Path, tmp_path: Path
-) -> None:
+def test_a_task_that_was_malformed_is_solved_when_it_is_repaired(toy: ToySolve) -> None:
     """Its empty entry is not an answer. One that becomes malformed keeps its answer."""
-    names = [path.stem for path in sorted(unseen.glob("*.json"))]
-    good = {name: json.loads((unseen / f"{name}.json").read_text()) for name in names}
-    file, out = tmp_path / "challenges.json", tmp_path / "out.json"
+    names = [path.stem for path in sorted(toy.unseen.glob("*.json"))]
+    good = {name: json.loads((toy.unseen / f"{name}.json").read_text()) for name in names}
+    file, out = toy.folder / "challenges.json", toy.out
     file.write_text(json.dumps(good | {"new1": {"train": [], "test": [1]}}))
     with pytest.raises(SystemExit, match="1"):  # a task could not be used
-        solve((file,), checkpoint=base, out=out, **SMALL)
+        toy.solve(file)
     first = json.loads(out.read_text())
     assert first["new1"] == EMPTY
     file.write_text(json.dumps(good | {"new2": {"train": [], "test": [1]}, "new4": None}))
     with pytest.raises(SystemExit, match="1"):  # a task could not be used
-        solve((file,), checkpoint=base, out=out, resume=True, **SMALL)
+        toy.solve(file, resume=True)
     second = json.loads(out.read_text())
     assert second.pop("new1") != EMPTY
     assert second == {name: first[name] for name in ("new0", "new2", "new3")} | {"new4": EMPTY}
     # Also if there is nothing else to do.
     file.write_text(json.dumps(good | {"new5": None}))
     with pytest.raises(SystemExit, match="1"):  # a task could not be used
-        solve((file,), checkpoint=base, out=out, resume=True, **SMALL)
+        toy.solve(file, resume=True)
     assert json.loads(out.read_text())["new5"] == EMPTY
 
 
-def test_answers_without_a_record_are_kept_with_a_word(
-    base: Path, unseen: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    out = tmp_path / "out.json"
+def test_answers_without_a_record_are_kept_with_a_word(toy: ToySolve, capsys: pytest.CaptureFixture[str]) -> None:
+    out = toy.out
     out.write_text(json.dumps({f"new{i}": [{"attempt_1": [[5]], "attempt_2": [[5]]}] for i in range(3)}))
     for said in (True, False):  # the rest is solved, and from then on the settings are known
-        solve((unseen,), checkpoint=base, out=out, resume=True, **SMALL)
+        toy.solve(resume=True)
         unknown = f"it is not known which model and settings made the earlier answers in {out}"
         assert (unknown in capsys.readouterr().err) == said
     assert {name: color for name, color in colors(json.loads(out.read_text())).items() if name != "new3"} == {
@@ -194,11 +182,9 @@ def test_answers_without_a_record_are_kept_with_a_word(
     }
 
 
-def test_the_lock_of_another_user_is_named(
-    base: Path, unseen: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_lock_of_another_user_is_named(toy: ToySolve, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also where permissions do not bind the user of the tests."""
-    out, lock, opened = tmp_path / "out.json", tmp_path / ".out.lock", os.open
+    out, lock, opened = toy.out, toy.folder / ".out.lock", os.open
 
     def refusing(path: Any, *rest: Any, **named: Any) -> int:
         if path == lock:
@@ -207,14 +193,14 @@ def test_the_lock_of_another_user_is_named(
 
     monkeypatch.setattr(os, "open", refusing)
     with pytest.raises(CharmError, match=rf"^{out} cannot be written \(Permission denied\)$"):  # the folder
-        solve((unseen,), checkpoint=base, out=out, **SMALL)
+        toy.solve()
     lock.write_text("")
     monkeypatch.setattr(Path, "owner", lambda path: "someone")
     with pytest.raises(CharmError) as refused:
-        solve((unseen,), checkpoint=base, out=out, **SMALL)
+        toy.solve()
     assert str(refused.value) == (
         f"the lock file {lock} belongs to someone and cannot be opened (Permission denied); choose another --out, "
-        "or delete the lock file if nobody is using it"
+        "or delete the lock file if no one is using it"
     )
     assert not out.exists()
 
@@ -234,15 +220,11 @@ def fill_disk(patch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_full_disk_does_not_end_a_solve(
-    base: Path,
-    unseen: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    toy: ToySolve, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """What could not be written is written with the next answers; the files on disk stay whole."""
-    tasks, out = load_tasks([unseen])[0], tmp_path / "out.json"
-    begun = SubmissionInProgress(out, tasks, base, OPTIONS, resume=False)
+    tasks, out = load_tasks([toy.unseen])[0], toy.out
+    begun = SubmissionInProgress(out, tasks, toy.base, OPTIONS, resume=False)
     answer(begun, tasks[:1], 5)
     with monkeypatch.context() as patch:
         fill_disk(patch)
@@ -252,8 +234,8 @@ def test_a_full_disk_does_not_end_a_solve(
             begun.close()
     said = f"{out} cannot be written (No space left on device); the solve continues and tries again"
     assert capsys.readouterr().err.splitlines() == [said]
-    copy = Path(shutil.copytree(tmp_path, tmp_path / "killed")) / "out.json"
-    assert SubmissionInProgress(copy, tasks, base, OPTIONS, resume=True).left == tasks[1:]
+    copy = Path(shutil.copytree(toy.folder, toy.folder / "killed")) / "out.json"
+    assert SubmissionInProgress(copy, tasks, toy.base, OPTIONS, resume=True).left == tasks[1:]
     answer(begun, tasks[3:], 7)
     begun.close()
     assert colors(json.loads(out.read_text())) == {"new0": 5, "new1": 6, "new2": 6, "new3": 7}
@@ -261,32 +243,32 @@ def test_a_full_disk_does_not_end_a_solve(
 
 
 def test_the_command_fails_if_answers_are_not_on_disk_in_the_end(
-    base: Path, unseen: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    toy: ToySolve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from charm.solving import solver as solving
 
     real = solving.solve
 
-    def filling(*rest: Any) -> dict[str, Solution]:
+    def filling(*rest: Any, **named: Any) -> dict[str, Solution]:
         fill_disk(monkeypatch)
-        return real(*rest)
+        return real(*rest, **named)
 
     monkeypatch.setattr(solving, "solve", filling)
-    out = tmp_path / "out.json"
+    out = toy.out
     with pytest.raises(CharmError, match=r"^\S+out\.json cannot be written \(No space left on device\)$"):
-        solve((unseen,), checkpoint=base, out=out, **SMALL)
+        toy.solve()
     assert json.loads(out.read_text()) == {f"new{number}": EMPTY for number in range(4)}
 
 
-def test_a_malformed_task_in_a_folder_has_an_empty_entry(base: Path, unseen: Path, tmp_path: Path) -> None:
+def test_a_malformed_task_in_a_folder_has_an_empty_entry(toy: ToySolve) -> None:
     """If its file has several tasks, as a competition's."""
-    task = json.loads((unseen / "new0.json").read_text())
+    task = json.loads((toy.unseen / "new0.json").read_text())
     some = {"good": task, "bad": {"train": [], "test": [1, 2]}}
-    (unseen / "some_challenges.json").write_text(json.dumps(some))
-    (unseen / "some_solutions.json").write_text(json.dumps({name: [[[1]]] for name in some}))
+    (toy.unseen / "some_challenges.json").write_text(json.dumps(some))
+    (toy.unseen / "some_solutions.json").write_text(json.dumps({name: [[[1]]] for name in some}))
     with pytest.raises(SystemExit, match="1"):
-        solve((unseen,), checkpoint=base, out=tmp_path / "out.json", **SMALL)
-    found = json.loads((tmp_path / "out.json").read_text())
+        toy.solve()
+    found = json.loads(toy.out.read_text())
     assert sorted(found) == ["bad", "good", "new0", "new1", "new2", "new3"]
     assert found["bad"] == EMPTY * 2
 
@@ -298,42 +280,34 @@ def stop_after(answers: int, monkeypatch: pytest.MonkeyPatch) -> None:
     def work(self: Solver, tasks: Any, clock: Any, say: Any, publish: Any) -> None:
         for updates in range(answers):
             candidate = Candidate(np.full((1, 1), 3, np.uint8), 0, 1, 1.0, 1.0)
-            publish(
-                {tasks[0].id: Solution({Question(tasks[0].id, 0): [candidate]}, updates, 1, 0.0, 1.0, 0.0)}
-            )
+            publish({tasks[0].id: Solution({Question(tasks[0].id, 0): [candidate]}, updates, 1, 0.0, 1.0, 0.0)})
         raise KeyboardInterrupt
 
     monkeypatch.setattr(Solver, "work", work)
 
 
 def test_a_second_solve_does_not_destroy_an_answer(
-    base: Path,
-    unseen: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    toy: ToySolve, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """It is refused, unless it shall replace the answer; then the old one stays until there is a new one."""
-    out, file = tmp_path / "out.json", unseen / "new0.json"
-    solve((file,), checkpoint=base, out=out, **SMALL)
-    written = {path.name: path.read_bytes() for path in tmp_path.glob("out*")}
-    assert sorted(path.name for path in tmp_path.iterdir() if path.is_file()) == sorted(written)  # no lock
-    for first in (file, unseen):
-        with pytest.raises(
-            CharmError, match="has the answers of an earlier solve; --resume continues it, --replace"
-        ):
-            solve((first,), checkpoint=base, out=out, **SMALL)
+    """It is refused, unless it must replace the answer; then the old one stays until there is a new one."""
+    out, file = toy.out, toy.unseen / "new0.json"
+    toy.solve(file)
+    written = {path.name: path.read_bytes() for path in toy.folder.glob("out*")}
+    assert sorted(path.name for path in toy.folder.iterdir() if path.is_file()) == sorted(written)  # no lock
+    for first in (file, toy.unseen):
+        with pytest.raises(CharmError, match="has the answers of an earlier solve; --resume continues it, --replace"):
+            toy.solve(first)
     with pytest.raises(CharmError, match="give only one of them"):
-        solve((file,), checkpoint=base, out=out, resume=True, replace=True, **SMALL)
+        toy.solve(file, resume=True, replace=True)
     stop_after(0, monkeypatch)
     with pytest.raises(KeyboardInterrupt):
-        solve((file,), checkpoint=base, out=out, replace=True, **SMALL)
+        toy.solve(file, replace=True)
     said = f"stopped without an answer; the answers of the earlier solve are still in {out}"
     assert said in capsys.readouterr().err
-    assert {path.name: path.read_bytes() for path in tmp_path.glob("out*")} == written
+    assert {path.name: path.read_bytes() for path in toy.folder.glob("out*")} == written
     stop_after(1, monkeypatch)
     with pytest.raises(KeyboardInterrupt):
-        solve((file,), checkpoint=base, out=out, replace=True, **SMALL)
+        toy.solve(file, replace=True)
     printed = capsys.readouterr()
     assert "new0 test 0, attempt 1: 1 of 1 votes" in printed.out
     assert f"stopped with an answer to 1 of 1 tasks; --resume continues {out}" in printed.err
@@ -341,30 +315,26 @@ def test_a_second_solve_does_not_destroy_an_answer(
 
 
 def test_a_solve_that_was_stopped_without_an_answer_may_start_anew(
-    base: Path,
-    unseen: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    toy: ToySolve, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    out, file = tmp_path / "out.json", unseen / "new0.json"
+    out, file = toy.out, toy.unseen / "new0.json"
     stop_after(0, monkeypatch)
     for _ in range(2):
         with pytest.raises(KeyboardInterrupt):
-            solve((file,), checkpoint=base, out=out, **SMALL)
+            toy.solve(file)
         assert f"stopped without an answer; --resume continues {out}" in capsys.readouterr().err
     assert json.loads(out.read_text()) == {"new0": EMPTY}
 
 
-def test_a_lost_log_does_not_finish_tasks_without_an_answer(base: Path, unseen: Path, tmp_path: Path) -> None:
-    tasks, out = load_tasks([unseen])[0], tmp_path / "out.json"
-    answer(SubmissionInProgress(out, tasks, base, OPTIONS, resume=False), tasks[:1], 5)
+def test_a_lost_log_does_not_finish_tasks_without_an_answer(toy: ToySolve) -> None:
+    tasks, out = load_tasks([toy.unseen])[0], toy.out
+    answer(SubmissionInProgress(out, tasks, toy.base, OPTIONS, resume=False), tasks[:1], 5)
     out.with_name("out.votes.jsonl").unlink()
     for _ in range(2):  # killed once more
-        resumed = SubmissionInProgress(out, tasks, base, OPTIONS, resume=True)
+        resumed = SubmissionInProgress(out, tasks, toy.base, OPTIONS, resume=True)
         assert resumed.left == tasks[1:]
     answer(resumed, tasks[1:], 6)
-    assert SubmissionInProgress(out, tasks, base, OPTIONS, resume=True).left == []
+    assert SubmissionInProgress(out, tasks, toy.base, OPTIONS, resume=True).left == []
     assert colors(json.loads(out.read_text())) == {"new0": 5, "new1": 6, "new2": 6, "new3": 6}
 
 
@@ -375,33 +345,33 @@ def test_a_black_cell_is_an_answer(base: Path, tmp_path: Path) -> None:
     answer(SubmissionInProgress(out, [task], base, OPTIONS, resume=False), [task], 0)
     resumed = SubmissionInProgress(out, [task], base, OPTIONS, resume=True)
     assert resumed.left == []
-    found = measured([task], {}, resumed.answers, base, OPTIONS, ["cpu"], 1.0, None)
+    found = measured([task], {}, resumed.answers, base, OPTIONS, ["cpu"], (1.0, 0.5), None)
     assert found["metrics"]["pass@1"] == 1.0
 
 
-def test_an_answer_equal_to_the_empty_entry_is_an_answer(base: Path, unseen: Path, tmp_path: Path) -> None:
+def test_an_answer_equal_to_the_empty_entry_is_an_answer(toy: ToySolve) -> None:
     """The log says which test inputs have one: it is scored, and not replaced unasked."""
-    task, out = load_tasks([unseen / "new0.json"])[0][0], tmp_path / "out.json"
+    task, out = load_tasks([toy.unseen / "new0.json"])[0][0], toy.out
     grid = np.array(NO_ANSWER, np.uint8)
     task = replace(task, test=(Pair(task.test[0].input, grid),) * 2)
-    begun = SubmissionInProgress(out, [task], base, OPTIONS, resume=False)
+    begun = SubmissionInProgress(out, [task], toy.base, OPTIONS, resume=False)
     asked = [Question(task.id, 0), Question(task.id, 1)]
     answers = {asked[0]: [Candidate(grid, 0, 1, 1.0, 1.0)], asked[1]: []}
     begun.publish({task.id: Solution(answers, 9, 9, 0.0, 0.0, 0.0)})
     begun.finish([task])
     assert json.loads(out.read_text()) == {task.id: EMPTY * 2}
     with pytest.raises(CharmError, match="has the answers of an earlier solve"):
-        SubmissionInProgress(out, [task], base, OPTIONS, resume=False)
-    resumed = SubmissionInProgress(out, [task], base, OPTIONS, resume=True)
+        SubmissionInProgress(out, [task], toy.base, OPTIONS, resume=False)
+    resumed = SubmissionInProgress(out, [task], toy.base, OPTIONS, resume=True)
     assert begun.answers == resumed.answers == {asked[0]: [NO_ANSWER] * 2}
-    found = measured([task], {}, resumed.answers, base, OPTIONS, ["cpu"], 1.0, None)
+    found = measured([task], {}, resumed.answers, toy.base, OPTIONS, ["cpu"], (1.0, 0.5), None)
     assert found["metrics"]["pass@2/outputs"] == 0.5  # the other test input was not answered
 
 
 @pytest.mark.parametrize(("source", "count"), [("arc1/training", 398), ("arc1/evaluation", 0)])
 def test_scores_say_that_the_model_was_trained_on_these_tasks(source: str, count: int) -> None:
     tasks = load_source(source).tasks
-    found = measured(tasks, {}, {}, released_model(), OPTIONS, ["cpu"], 1.0, None)
+    found = measured(tasks, {}, {}, released_model(), OPTIONS, ["cpu"], (1.0, 0.5), None)
     assert found["trained_on"] == count
     told = f"the model was trained on {count} tasks of these, at least on the demonstrations"
     assert (told in scores_table(found).caption) == (count > 0)

@@ -26,7 +26,7 @@ SCRIPT: list[Sample | Rejected] = [
     ([[1, 2]], [[2, 1]]),  # duplicate
     ([[5, 5]], [[5, 5]]),  # identity
     ([[1, 2]], [[1], [2]]),  # the same cells in another shape are another pair
-    Rejected("of its own making"),
+    Rejected("made up"),
     ([[1, 10]], [[1, 1]]),  # illegal: colour
     ([[1] * 31], [[1]]),  # illegal: side
     ([[1, 2], [3]], [[1]]),  # illegal: ragged
@@ -59,7 +59,7 @@ def test_keeps_the_good_and_counts_the_rest() -> None:
         ([[7]], [[8, 8], [8, 8]]),
     ]
     assert record.attempts == 11
-    assert record.rejects == {"duplicate": 1, "identity": 1, "illegal grid": 4, "of its own making": 1}
+    assert record.rejects == {"duplicate": 1, "identity": 1, "illegal grid": 4, "made up": 1}
     assert (record.pairs, record.shortfall, record.sha256) == (4, None, block.content())
 
 
@@ -95,9 +95,7 @@ def test_summary_tells_what_fell_short(tmp_path: Path) -> None:
     assert "rejected: illegal grid │ 80 │ 2" in shown
 
 
-def test_damaged_files_are_made_again_and_more_tasks_added(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_damaged_files_are_made_again_and_more_tasks_added(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     build_pairs(tmp_path, PLAN, scripted, ["a", "b", "c"])
     good = (tmp_path / "b.npz").read_bytes()
     (tmp_path / "b.npz").write_bytes(good[:50])
@@ -148,9 +146,7 @@ def test_extending_gives_the_bytes_of_building_at_once(tmp_path: Path, steps: tu
         summary = build_pairs(tmp_path / "parts", Plan("toy", "1", 0, pairs, 5.0), counting, tasks)
         tasks = tasks[:1]
         assert summary.built == 3
-    once, parts = (
-        {path.name: path.read_bytes() for path in (tmp_path / name).iterdir()} for name in ("once", "parts")
-    )
+    once, parts = ({path.name: path.read_bytes() for path in (tmp_path / name).iterdir()} for name in ("once", "parts"))
     assert once == parts
     assert len(load_pairs(tmp_path / "parts")["a"]) == 20
     # Fewer pairs than there are change nothing.

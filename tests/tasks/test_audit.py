@@ -225,9 +225,7 @@ def test_overlap_of_arc_1_and_2(arc: AuditReport) -> None:
 
 def test_copies_under_another_id(arc: AuditReport) -> None:
     """Known: 070dd51e is 40853293, and db695cfb has the demonstrations of 55783887."""
-    copies = [
-        (*m.sources, *m.ids, m.kind) for m in arc.matches if m.ids[0] != m.ids[1] and m.view is not None
-    ]
+    copies = [(*m.sources, *m.ids, m.kind) for m in arc.matches if m.ids[0] != m.ids[1] and m.view is not None]
     assert copies == [
         ("arc1/training", "arc1/evaluation", "40853293", "070dd51e", "identical"),
         ("arc1/training", "arc2/training", "40853293", "070dd51e", "identical"),

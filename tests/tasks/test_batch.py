@@ -8,29 +8,23 @@ from charm.tasks.instances import Instances
 from charm.tasks.keys import Keys
 from charm.tasks.task import Pair
 from charm.tasks.view import VIEWS
+from tests.toy.pairs import key_at, random_pairs
 
 DEVICES = ["cpu"] + (["cuda"] if torch.cuda.is_available() else [])
-
-
-def random_pairs(rng: np.random.Generator, count: int, longest: int) -> list[Pair]:
-    def grid() -> np.ndarray:
-        return rng.integers(0, 10, rng.integers(1, longest + 1, 2)).astype(np.uint8)
-
-    return [Pair(grid(), grid() if rng.random() < 0.8 else None) for _ in range(count)]
 
 
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("side", [30, 16])
 def test_batch_equals_the_plain_path_cell_by_cell(side: int, device: str) -> None:
     rng = np.random.default_rng(side)
-    pairs = random_pairs(rng, 40, side)
+    pairs = random_pairs(rng, 40, side, absent=0.2)
     instances = Instances()
     codes = np.append(rng.choice(VIEWS, 99, replace=False), 0).astype(np.uint32)
     rows = rng.choice(instances.add("p", codes), 300)
     chosen = rng.integers(0, len(pairs), 300)
     tops, lefts, expected_inputs, expected_outputs = [], [], [], []
     for number, row in zip(chosen, rows, strict=True):
-        view = instances.key(int(row))[1]
+        view = key_at(instances, int(row))[1]
         grids = [view.apply(grid) for grid in pairs[number].grids()]
         top = int(rng.integers(0, side - max(grid.shape[0] for grid in grids) + 1))
         left = int(rng.integers(0, side - max(grid.shape[1] for grid in grids) + 1))
@@ -52,7 +46,7 @@ def test_batch_equals_the_plain_path_cell_by_cell(side: int, device: str) -> Non
 
 def test_bank_gives_back_its_pairs_and_joins() -> None:
     rng = np.random.default_rng(0)
-    first, second = random_pairs(rng, 20, 30), random_pairs(rng, 10, 30)
+    first, second = random_pairs(rng, 20, absent=0.2), random_pairs(rng, 10, absent=0.2)
     bank = PairBank.join([PairBank.of(first), PairBank.of(second)])
     assert len(bank) == 30
     assert [bank.pair(k) for k in range(30)] == first + second

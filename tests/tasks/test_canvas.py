@@ -5,15 +5,15 @@ from hypothesis import strategies as st
 
 from charm.errors import CharmError
 from charm.tasks.canvas import crop, fitting_side, place
-from tests.tasks.test_view import grids
+from tests.toy.pairs import GRIDS
 
 
-@given(grids)
+@given(GRIDS)
 def test_crop_undoes_place_at_the_origin(grid: np.ndarray) -> None:
     assert np.array_equal(crop(place(grid)), grid)
 
 
-@given(grids, st.data())
+@given(GRIDS, st.data())
 def test_place_draws_the_grid_and_its_boundary(grid: np.ndarray, data: st.DataObject) -> None:
     height, width = grid.shape
     top, left = data.draw(st.integers(0, 30 - height)), data.draw(st.integers(0, 30 - width))
@@ -42,9 +42,7 @@ def slow_crop(tokens: np.ndarray) -> tuple[int, int]:
 @pytest.mark.parametrize("seed", range(20))
 def test_crop_takes_the_largest_rectangle_at_the_origin(seed: int) -> None:
     rng = np.random.default_rng(seed)
-    tokens = (rng.integers(2, 12, (30, 30)) * (rng.random((30, 30)) < rng.choice([0.9, 0.99]))).astype(
-        np.uint8
-    )
+    tokens = (rng.integers(2, 12, (30, 30)) * (rng.random((30, 30)) < rng.choice([0.9, 0.99]))).astype(np.uint8)
     grid = crop(tokens)
     assert grid.size == np.prod(slow_crop(tokens))
     assert np.array_equal(grid, tokens[: grid.shape[0], : grid.shape[1]].astype(int) - 2)

@@ -8,7 +8,6 @@ import pytest
 import torch
 
 from charm.commands import data as data_commands
-from charm.commands import rearc2
 from charm.errors import CharmError
 from charm.tasks.augment import draw_views
 from charm.tasks.batch import view_tokens
@@ -17,19 +16,17 @@ from charm.tasks.pairs_file import (
     WHOLE_PAIRS,
     WHOLE_TASKS,
     Manifest,
-    Plan,
-    TaskRecord,
-    pack_pairs,
     read_manifest,
-    write_block,
     write_manifest,
 )
 from charm.tasks.sources import load_source
 from charm.tasks.task import Pair, Task
 from charm.tasks.view import decode
+from rearc2.workbench import commands as rearc2_commands
 from rearc2.workbench.packages import package_ids
 from rearc2.workbench.records import state
 from tests.toy import batch
+from tests.toy.pairs import key_at, write_pairs
 
 
 def write_tasks(folder: Path, names: list[str], seed: int, longest: int = 9) -> Path:
@@ -129,10 +126,10 @@ def test_order_of_sources_does_not_change_the_views(config: DataConfig) -> None:
 
 def test_rows_stay_when_tasks_join(config: DataConfig, tmp_path: Path) -> None:
     base = load_dataset(replace(config, auxiliary=())).instances
-    before = [base.key(row) for row in range(1, len(base))]
+    before = [key_at(base, row) for row in range(1, len(base))]
     more = (str(write_tasks(tmp_path / "more", ["z"], 9)),)
     grown = load_dataset(replace(config, train=more, auxiliary=()), base).instances
-    assert [grown.key(row) for row in range(1, len(before) + 1)] == before
+    assert [key_at(grown, row) for row in range(1, len(before) + 1)] == before
     assert "z" in grown.puzzles
 
 
@@ -162,21 +159,11 @@ def test_a_question_decides_the_canvas_of_its_puzzle(config: DataConfig) -> None
         assert bool(rows & here) == (side == 16)
 
 
-def add_synthetic(folder: Path, tasks: dict[str, list[Pair]]) -> None:
-    folder.mkdir(parents=True)
-    records = {}
-    for task_id, pairs in tasks.items():
-        block = pack_pairs(pairs, list(range(len(pairs))))
-        write_block(folder, task_id, block)
-        records[task_id] = TaskRecord(len(pairs), len(pairs), {}, block.content(), None)
-    write_manifest(folder, Manifest(Plan("rearc", "test", 0, 3, 20.0), [], records))
-
-
 def test_synthetic_pairs_join_their_puzzle(config: DataConfig) -> None:
     rng = np.random.default_rng(0)
     pairs = [Pair(*(rng.integers(0, 10, (3, k + 2)).astype(np.uint8) for _ in range(2))) for k in range(3)]
     assert config.data is not None
-    add_synthetic(config.data / "rearc", {"a": pairs, "other": pairs})
+    write_pairs(config.data / "rearc", {"a": pairs, "other": pairs})
     shared = load_dataset(replace(config, synthetic=("rearc",), partial=True, synthetic_view_count=5))
     plain = load_dataset(config)
     assert len(shared.instances) == len(plain.instances)
@@ -191,7 +178,7 @@ def test_a_source_that_is_trained_on_and_evaluated_holds_its_test_pairs_out(conf
     """It keeps its generated pairs, which a source that is only evaluated never has."""
     pairs = [Pair(np.full((3, 3), color, np.uint8), np.zeros((2, 2), np.uint8)) for color in range(1, 4)]
     assert config.data is not None
-    add_synthetic(config.data / "rearc", {"a": pairs, "c": pairs})
+    write_pairs(config.data / "rearc", {"a": pairs, "c": pairs})
     generated = replace(config, synthetic=("rearc",), partial=True)
     both = load_dataset(replace(generated, evaluate=(*config.train, *config.evaluate)))
     asked = load_dataset(replace(config, train=(), evaluate=(*config.train, *config.evaluate)))
@@ -207,7 +194,7 @@ def test_a_synthetic_pair_with_a_questions_input_is_not_trained_on(config: DataC
     question = load_dataset(config).question_bank.pair(0).input
     fresh = np.ones((2, 2), np.uint8)
     assert config.data is not None
-    add_synthetic(config.data / "rearc", {"a": [Pair(question, fresh), Pair(fresh, question)]})
+    write_pairs(config.data / "rearc", {"a": [Pair(question, fresh), Pair(fresh, question)]})
     data = load_dataset(replace(config, synthetic=("rearc",), partial=True))
     (mixture,) = data.mixtures.values()
     trained = np.unique(mixture.locate(np.arange(len(mixture)))[0])
@@ -229,7 +216,7 @@ def test_incomplete_synthetic_sets_are_refused_unless_wanted(config: DataConfig)
     assert config.data is not None
     folder = config.data / "rearc"
     pair = Pair(np.ones((2, 2), np.uint8), np.zeros((2, 2), np.uint8))
-    add_synthetic(folder, {"a": [pair]})
+    write_pairs(folder, {"a": [pair]})
     manifest = read_manifest(folder)
     record = manifest.tasks["a"]
     others = {f"other{number}": record for number in range(WHOLE_TASKS["rearc"] - 1)}
@@ -257,7 +244,7 @@ def test_incomplete_synthetic_sets_are_refused_unless_wanted(config: DataConfig)
 
 
 def test_whole_sets_are_what_the_commands_build_by_default() -> None:
-    for command in (data_commands.rearc, rearc2.build):
+    for command in (data_commands.rearc, rearc2_commands.build):
         assert signature(command).parameters["pairs"].default == WHOLE_PAIRS
     assert WHOLE_TASKS["rearc"] == len(load_source("arc1/training").tasks)  # Re-ARC covers each of them
     assert WHOLE_TASKS["rearc2"] == sum(state(task) == "accepted" for task in package_ids())
@@ -278,8 +265,8 @@ def test_batches_are_the_same_in_every_process(config: DataConfig) -> None:
 def test_bad_requests(config: DataConfig) -> None:
     with pytest.raises(CharmError, match="task id a appears twice"):
         load_dataset(replace(config, auxiliary=config.train))
-    with pytest.raises(CharmError, match="task nobody is not in the chosen sources"):
-        load_dataset(replace(config, tasks=("a", "nobody")))
+    with pytest.raises(CharmError, match="task missing is not in the chosen sources"):
+        load_dataset(replace(config, tasks=("a", "missing")))
     with pytest.raises(CharmError, match=r"data\.train, data\.evaluate and data\.auxiliary are all empty"):
         load_dataset(replace(config, train=(), evaluate=(), auxiliary=()))
     for partial in (False, True):
@@ -332,7 +319,7 @@ def test_a_synthetic_pair_has_a_canvas_for_its_longer_grid(config: DataConfig) -
     shapes = [((3, 3), (14, 2)), ((3, 3), (2, 19)), ((12, 3), (3, 3)), ((2, 25), (3, 3)), ((3, 3), (3, 3))]
     pairs = [Pair(*grids(*both, seed=number)) for number, both in enumerate(shapes)]
     assert config.data is not None
-    add_synthetic(config.data / "rearc", {"a": pairs})
+    write_pairs(config.data / "rearc", {"a": pairs})
     fit = replace(config, canvas="fit", synthetic=("rearc",), partial=True)
     plain, data = load_dataset(replace(fit, synthetic=())), load_dataset(fit)
     where: dict[int, set[int]] = {}
@@ -348,7 +335,7 @@ def test_synthetic_pairs_stand_under_rows_of_their_own_puzzle(config: DataConfig
     """All pairs, and no other's, under the puzzle's first views, or under views drawn for them with the seed."""
     made = {name: [Pair(*grids((3, 4), (2, 5), seed=10 * k + ord(name))) for k in range(9)] for name in "ab"}
     assert config.data is not None
-    add_synthetic(config.data / "rearc", made)
+    write_pairs(config.data / "rearc", made)
     for seed, style in ((0, "shared"), (0, "own"), (7, "own")):
         asked = replace(
             config,
@@ -377,7 +364,7 @@ def test_a_questions_cells_in_another_shape_may_be_trained_on(config: DataConfig
     (folder / "c.json").write_text(json.dumps(task))
     square, line = np.array([[1, 2], [3, 4]], np.uint8), np.array([[1, 2, 3, 4]], np.uint8)
     assert config.data is not None
-    add_synthetic(config.data / "rearc", {"a": [Pair(square, line), Pair(line, square)]})
+    write_pairs(config.data / "rearc", {"a": [Pair(square, line), Pair(line, square)]})
     data = load_dataset(replace(config, synthetic=("rearc",), partial=True))
     trained = {pair for here in entries(data).values() for pair, _ in here}
     assert sum(data.bank.pair(pair) == Pair(square, line) for pair in trained) == 1

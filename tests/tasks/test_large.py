@@ -17,8 +17,8 @@ from charm.tasks.keys import Keys
 from charm.tasks.sampling import IndexBlock, Mixture, Stream
 from charm.tasks.task import Task
 from charm.tasks.view import VIEWS, View
-from tests.tasks.test_batch import random_pairs
 from tests.toy import write_toy_tasks
+from tests.toy.pairs import key_at, random_pairs
 
 
 def slow_place(grid: np.ndarray, side: int, top: int, left: int, scale: int, is_output: bool) -> np.ndarray:
@@ -45,20 +45,18 @@ def slow_place(grid: np.ndarray, side: int, top: int, left: int, scale: int, is_
 @pytest.mark.parametrize("side", [LARGE_SIDE, 30, 16])
 def test_enlarged_grids_under_views_equal_the_slow_version(side: int) -> None:
     rng = np.random.default_rng(side)
-    pairs = random_pairs(rng, 12, min(side - 2, 30))
+    pairs = random_pairs(rng, 12, min(side - 2, 30), absent=0.2)
     instances = Instances()
     rows = instances.add("p", np.append(rng.choice(VIEWS, 29, replace=False), 0).astype(np.uint32))
     chosen, rows = rng.integers(0, len(pairs), 40), rng.choice(rows, 40)
     where, expected = [], []
     for number, row in zip(chosen, rows, strict=True):
-        grids = [instances.key(int(row))[1].apply(grid) for grid in pairs[number].grids()]
+        grids = [key_at(instances, int(row))[1].apply(grid) for grid in pairs[number].grids()]
         extent = np.max([grid.shape for grid in grids], axis=0)
         scale = int(rng.integers(1, most_scale(extent.max(), side) + 1))
         top, left = (int(rng.integers(0, side - length * scale + 1)) for length in extent)
         where.append((top, left, scale))
-        canvases = [
-            slow_place(grid, side, top, left, scale, is_output=n == 1).ravel() for n, grid in enumerate(grids)
-        ]
+        canvases = [slow_place(grid, side, top, left, scale, is_output=n == 1).ravel() for n, grid in enumerate(grids)]
         for n, grid in enumerate(grids):
             one = place(grid, side, top, left, scale, is_output=n == 1)
             assert np.array_equal(one.ravel(), canvases[n])
@@ -66,9 +64,7 @@ def test_enlarged_grids_under_views_equal_the_slow_version(side: int) -> None:
     chosen, rows, (tops, lefts, scales) = (
         torch.as_tensor(np.asarray(x)).long() for x in (chosen, rows, np.array(where).T)
     )
-    made = view_tokens(
-        PairBank.of(pairs), Keys.of(instances), chosen, rows, tops, lefts, side, scale_N=scales
-    )
+    made = view_tokens(PairBank.of(pairs), Keys.of(instances), chosen, rows, tops, lefts, side, scale_N=scales)
     assert made[1] is not None
     assert np.array_equal(torch.stack(made, dim=1).numpy(), np.array(expected))
 
@@ -121,9 +117,7 @@ def test_the_51_views(tmp_path: Path) -> None:
     views = [View.from_code(int(code)) for code in codes]
     own = tuple(range(10))
     assert views[0] == View()
-    assert [(view.dihedral, view.colors) for view in views[1:6]] == [
-        (symmetry, own) for symmetry in range(1, 6)
-    ]
+    assert [(view.dihedral, view.colors) for view in views[1:6]] == [(symmetry, own) for symmetry in range(1, 6)]
     for symmetry in range(1, 6):
         colorings = {view.colors for view in views[1:] if view.dihedral == symmetry}
         assert len(colorings) == 10

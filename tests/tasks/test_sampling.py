@@ -7,23 +7,11 @@ import pytest
 from charm.errors import CharmError
 from charm.tasks.sampling import IndexBlock, Mixture, Stream
 from tests.toy import batch
-
-
-def make_stream(slots: int = 8, seed: int = 0) -> Stream:
-    rng = np.random.default_rng(0)
-    shapes = rng.integers(1, 31, (20, 4))
-    blocks = [
-        IndexBlock(np.arange(0, 5, dtype=np.int32), np.arange(1, 4, dtype=np.int32)),
-        IndexBlock(np.arange(5, 7, dtype=np.int32), np.arange(4, 14, dtype=np.int32), repeats=2),
-        IndexBlock(np.array([7, 19], np.int32), np.array([20], np.int32)),
-    ]
-    return Stream(Mixture(blocks), shapes, rng.integers(0, 8, 21), 30, slots, seed)
+from tests.toy.pairs import make_stream
 
 
 def as_rows(draw: object) -> list[tuple[int, ...]]:
-    return list(
-        zip(*(getattr(draw, name).tolist() for name in ("pair_N", "row_N", "top_N", "left_N")), strict=True)
-    )
+    return list(zip(*(getattr(draw, name).tolist() for name in ("pair_N", "row_N", "top_N", "left_N")), strict=True))
 
 
 def test_index_holds_every_combination_as_often_as_it_should() -> None:
@@ -97,15 +85,13 @@ def test_origin_has_probability_a_fifth_for_a_small_grid() -> None:
 
 def test_two_processes_make_the_same_bytes() -> None:
     program = (
-        "import hashlib\nfrom tests.tasks.test_sampling import make_stream\nfrom tests.toy import batch\n"
+        "import hashlib\nfrom tests.toy import batch\nfrom tests.toy.pairs import make_stream\n"
         "d = batch(make_stream(), 7)\n"
         "data = b''.join(x.tobytes() for x in (d.pair_N, d.row_N, d.top_N, d.left_N))\n"
         "print(hashlib.sha256(data).hexdigest())"
     )
     runs = [
-        subprocess.run(
-            [sys.executable, "-c", program], capture_output=True, text=True, check=True, env=env
-        ).stdout
+        subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, env=env).stdout
         for env in ({"PYTHONHASHSEED": "1"}, {"PYTHONHASHSEED": "2"})
     ]
     assert len(runs[0].strip()) == 64

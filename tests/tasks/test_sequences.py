@@ -92,9 +92,7 @@ def test_written_answers_of_every_size_become_canvases() -> None:
     tokens = torch.full((len(grids), longest), END)
     for n, grid in enumerate(grids):
         tokens[n, : len(answer(grid))] = torch.tensor(answer(grid))
-        tokens[n, len(answer(grid)) :] = torch.tensor(
-            rng.integers(0, 15, longest - len(answer(grid)))
-        )  # ignored
+        tokens[n, len(answer(grid)) :] = torch.tensor(rng.integers(0, 15, longest - len(answer(grid))))  # ignored
     found = to_canvas(tokens, 30).numpy().reshape(-1, 30, 30)
     for canvas, grid in zip(found, grids, strict=True):
         expected = place(grid)

@@ -265,9 +265,7 @@ def test_concept_arc_downloaded(archive: Path, tmp_path: Path) -> None:
     check_placed(tmp_path / "data")
 
 
-def test_concept_arc_from_the_environment(
-    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_concept_arc_from_the_environment(corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CHARM_DATA", str(tmp_path / "elsewhere"))
     fetch_concept_arc(from_folder=corpus)
     check_placed(tmp_path / "elsewhere")
@@ -299,9 +297,7 @@ def _break(folder: Path) -> None:
         (_break, r"corpus/Copy/Copy7.json: invalid JSON"),
     ],
 )
-def test_concept_arc_damaged(
-    corpus: Path, tmp_path: Path, damage: Callable[[Path], None], complaint: str
-) -> None:
+def test_concept_arc_damaged(corpus: Path, tmp_path: Path, damage: Callable[[Path], None], complaint: str) -> None:
     data = tmp_path / "data"
     fetch_concept_arc(data, corpus)
     damage(corpus)
@@ -315,9 +311,7 @@ def test_concept_arc_damaged(
 
 def test_concept_arc_cannot_be_downloaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sources, "CONCEPT_ARC_URL", (tmp_path / "gone.tar.gz").as_uri())
-    with pytest.raises(
-        CharmError, match=r"ConceptARC cannot be downloaded from .*gone.tar.gz .*--from-folder"
-    ):
+    with pytest.raises(CharmError, match=r"ConceptARC cannot be downloaded from .*gone.tar.gz .*--from-folder"):
         fetch_concept_arc(tmp_path / "data")
     assert not (tmp_path / "data").exists()
 

@@ -4,14 +4,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from hypothesis.extra import numpy as hnp
 
 from charm.errors import CharmError
 from charm.tasks.view import DIHEDRALS, PERMUTATIONS, VIEWS, View, decode, encode, turn
+from tests.toy.pairs import GRIDS
 
-grids = hnp.arrays(
-    np.uint8, hnp.array_shapes(min_dims=2, max_dims=2, max_side=30), elements=st.integers(0, 9)
-)
 views = st.builds(
     lambda dihedral, tail: View(dihedral, (0, *tail)),
     st.integers(0, DIHEDRALS - 1),
@@ -19,7 +16,7 @@ views = st.builds(
 )
 
 
-@given(views, grids)
+@given(views, GRIDS)
 def test_invert_undoes_apply(view: View, grid: np.ndarray) -> None:
     assert np.array_equal(view.invert(view.apply(grid)), grid)
     assert np.array_equal(view.apply(view.invert(grid)), grid)

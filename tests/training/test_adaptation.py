@@ -14,10 +14,9 @@ from charm.models.canvas.config import CanvasConfig
 from charm.models.model import CharmModel, ModelConfig
 from charm.runs.checkpoint import newest_checkpoint
 from charm.runs.settings import read_config
-from charm.tasks.dataset import Dataset, TaskSet, assemble, load_dataset, task_data
+from charm.tasks.dataset import load_dataset
 from charm.tasks.instances import Instances
 from charm.tasks.keys import ArcKey, MemoryConfig
-from charm.tasks.sources import load_source
 from charm.training.adaptation import (
     Adaptation,
     Anchor,
@@ -28,19 +27,10 @@ from charm.training.adaptation import (
     updated_parameters,
 )
 from charm.training.graphs import UpdateGraphs
-from tests.toy_runs import HERE
+from tests.toy.runs import HERE
+from tests.toy.streams import prepared
 
 RECIPE = Recipe(steps=4, batch=4, warmup=2, shared_lr=1e-2)
-
-
-def prepared(base: Path, unseen: Path) -> tuple[CharmModel, Dataset]:
-    """The base with room for the unseen tasks, and these."""
-    model = CharmModel.from_pretrained(newest_checkpoint(base))
-    instances = model.instances.copy()
-    tasks = TaskSet(evaluate=load_source(unseen).tasks)
-    data = assemble(tasks, task_data(read_config(base).data, 6), instances)
-    model.grow(instances)
-    return model, data
 
 
 def two_parameters() -> list[nn.Parameter]:

@@ -67,9 +67,7 @@ class Count(Job):
 
 
 def run(config: CountConfig, out: Path, resume: bool = False, job: Count | None = None) -> Engine[Count]:
-    return train(
-        config, partial(lambda made: made, job or Count(config)), out, HERE, resume, lambda text: None
-    )
+    return train(config, partial(lambda made: made, job or Count(config)), out, HERE, resume, lambda text: None)
 
 
 def lines(out: Path) -> list[dict[str, float]]:
@@ -82,8 +80,7 @@ def test_lines_are_means_and_evaluations_keep_their_schedule(tmp_path: Path) -> 
     sums = [0, 1, 3, 6, 10, 15, 21]
     evaluated = [{"step": step, "evaluation/sum": float(sums[step - 1])} for step in (2, 4, 6, 7)]
     logged = [
-        {"step": last, "loss": sum(sums[first:last]) / (last - first)}
-        for first, last in ((0, 3), (3, 6), (6, 7))
+        {"step": last, "loss": sum(sums[first:last]) / (last - first)} for first, last in ((0, 3), (3, 6), (6, 7))
     ]
     expected = [evaluated[0], logged[0], evaluated[1], logged[1], evaluated[2], logged[2], evaluated[3]]
     assert lines(tmp_path) == expected
@@ -98,9 +95,7 @@ def test_lines_are_means_and_evaluations_keep_their_schedule(tmp_path: Path) -> 
 @pytest.mark.parametrize(("every", "expected"), [(3, [0, 3, 6, 7]), (0, [7])])
 def test_a_domain_may_also_evaluate_at_both_ends(every: int, expected: list[int], tmp_path: Path) -> None:
     engine = run(EndsConfig(steps=7, evaluate_every=every), tmp_path)
-    assert [call for call in engine.job.calls if "evaluate" in call] == [
-        f"evaluate {one}" for one in expected
-    ]
+    assert [call for call in engine.job.calls if "evaluate" in call] == [f"evaluate {one}" for one in expected]
 
 
 @pytest.mark.parametrize("signal_at", [3, 4, 13])

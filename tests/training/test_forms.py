@@ -9,8 +9,8 @@ from charm.continual.drift import changed_values, snapshot
 from charm.continual.methods import reservoir
 from charm.training.adaptation import Adaptation, Recipe, private_rows, shared_parameters
 from charm.training.forms import ACCESSES, LORA_SCALE, LowRank, Units, Usage, tf_idf, unit_usage
-from tests.toy_runs import HERE
-from tests.training.test_adaptation import prepared
+from tests.toy.runs import HERE
+from tests.toy.streams import prepared
 
 RECIPE = Recipe(steps=4, batch=4, warmup=0, shared_lr=1e-2)
 NEW = tuple(f"new{number}" for number in range(4))
@@ -74,7 +74,7 @@ def test_units_are_counted_per_example(base: Path, unseen: Path) -> None:
         assert int(counts.sum()) == 12 * min(ACCESSES, len(counts))
         assert int(counts.max()) <= 12
     assert changed_values(model, before, {}) == {}
-    assert model.canvas.config == model.config.reasoner
+    assert model.reasoner.config == model.config.reasoner
 
 
 def test_only_the_chosen_units_learn(base: Path, unseen: Path) -> None:

@@ -15,7 +15,7 @@ from charm.arc.presets import quickstart
 from charm.arc.run import arc_job
 from charm.devices import place
 from charm.models.canvas.config import CanvasConfig
-from charm.models.canvas.slots import Slots
+from charm.models.canvas.training import Slots
 from charm.runs.settings import TrainConfig
 from charm.tasks.keys import MemoryConfig
 from charm.training import graphs
@@ -55,9 +55,7 @@ def weights_after(updates: int, config: TrainConfig) -> tuple[list[float], dict[
 @pytest.mark.parametrize(
     "memory", [MemoryConfig(rank=8, gate=True), MemoryConfig(design="table", rank=64)], ids=["cose", "table"]
 )
-def test_recorded_updates_are_the_launched_ones(
-    memory: MemoryConfig, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_recorded_updates_are_the_launched_ones(memory: MemoryConfig, monkeypatch: pytest.MonkeyPatch) -> None:
     """But for the last bits, in which two launched runs differ as well."""
     config = replace(small(), memory=memory)
     losses, weights, recorded = weights_after(40, config)

@@ -11,6 +11,7 @@ import pytest
 import torch
 
 from charm.arc.run import train
+from charm.config import from_json, to_json
 from charm.devices import Place
 from charm.errors import CharmError
 from charm.runs.settings import TrainConfig
@@ -30,7 +31,7 @@ def lines(run: Path) -> list[dict[str, float]]:
 
 def test_tensorboard_reads_the_same_numbers(config: TrainConfig, tmp_path: Path) -> None:
     reader = pytest.importorskip("tensorboard.backend.event_processing.event_accumulator")
-    train(replace(config, tensorboard=True), tmp_path / "run", HERE)
+    train(replace(config, log_to=("tensorboard",)), tmp_path / "run", HERE)
     events = reader.EventAccumulator(str(tmp_path / "run" / "tensorboard"))
     events.Reload()
     expected = lines(tmp_path / "run")
@@ -40,33 +41,44 @@ def test_tensorboard_reads_the_same_numbers(config: TrainConfig, tmp_path: Path)
         assert found == [(line["step"], pytest.approx(line[name], rel=1e-6)) for line in expected]
 
 
-def test_weights_and_biases_is_given_the_same_numbers(
-    config: TrainConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("service", ["wandb", "trackio"])
+def test_a_service_is_given_the_same_numbers(
+    service: str, config: TrainConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The package itself wants an account or a service process; here somebody else answers to its name."""
+    """The packages themselves want an account or a service process; here a stand-in has their name."""
     given: list[tuple[int, dict[str, float]]] = []
     opened: list[dict[str, Any]] = []
 
     def init(**settings: Any) -> SimpleNamespace:
         opened.append(settings)
-        return SimpleNamespace(log=lambda values, step: given.append((step, values)))
+        return SimpleNamespace(log=lambda values, step: given.append((step, values)), finish="finish")
 
-    monkeypatch.setitem(sys.modules, "wandb", SimpleNamespace(init=init))
-    train(replace(config, wandb="toy"), tmp_path / "run", HERE)
+    ended: list[str] = []
+    monkeypatch.setattr("charm.training.engine.atexit", SimpleNamespace(register=ended.append))
+    monkeypatch.setitem(sys.modules, service, SimpleNamespace(init=init))
+    train(replace(config, log_to=(f"{service}:toy",)), tmp_path / "run", HERE)
+    assert ended == ["finish"]
     assert [(one["project"], one["name"], one["config"]["steps"]) for one in opened] == [("toy", "run", 4)]
+    assert ("dir" in opened[0]) == (service == "wandb")  # Trackio has no such argument
     expected = lines(tmp_path / "run")
-    assert given == [
-        (line["step"], {k: v for k, v in line.items() if k not in ("step", "time")}) for line in expected
-    ]
+    assert given == [(line["step"], {k: v for k, v in line.items() if k not in ("step", "time")}) for line in expected]
 
 
 @pytest.mark.parametrize(
-    ("setting", "module"), [("tensorboard", "torch.utils.tensorboard"), ("wandb", "wandb")]
+    ("setting", "module"),
+    [("tensorboard", "torch.utils.tensorboard"), ("wandb", "wandb"), ("trackio", "trackio")],
 )
 def test_a_missing_package_is_one_sentence(
     setting: str, module: str, config: TrainConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, module, None)
-    wanted = {"tensorboard": True} if setting == "tensorboard" else {"wandb": "toy"}
+    wanted = setting if setting == "tensorboard" else f"{setting}:toy"
     with pytest.raises(CharmError, match=rf"is not installed: pip install 'charm-arc\[{setting}\]'"):
-        train(replace(config, **wanted), tmp_path / "run", HERE)  # type: ignore[arg-type]
+        train(replace(config, log_to=(wanted,)), tmp_path / "run", HERE)
+
+
+def test_other_places_for_logs_are_refused(config: TrainConfig) -> None:
+    for wanted in ("wandb", "trackio:", "mlflow:toy"):
+        with pytest.raises(CharmError, match=rf"trackio:PROJECT; got '{wanted}'"):
+            replace(config, log_to=(wanted,))
+    assert from_json(TrainConfig, {**to_json(config), "tensorboard": False, "wandb": ""}) == config

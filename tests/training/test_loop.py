@@ -13,22 +13,22 @@ from safetensors import SafetensorError
 
 from charm.arc.presets import PRESETS
 from charm.arc.run import arc_job, train
-from charm.commands.presets import fitted, train_preset
+from charm.commands.presets import fit_to_device, train_preset
 from charm.config import to_json
 from charm.devices import Place
 from charm.errors import CharmError
 from charm.files import Terminated, locked
 from charm.models.canvas.config import CanvasConfig
-from charm.paper.variants import VARIANTS
+from charm.paper.runs import VARIANTS
 from charm.runs import checkpoint
 from charm.runs.archive import read_pass
 from charm.runs.settings import TrainConfig, read_config
 from charm.tasks.keys import MemoryConfig
-from charm.training.engine import Engine, compiles
+from charm.training.engine import Engine, Logs, compiles
 from charm.training.job import ReasonerJob
-from charm.training.logs import Logs
 from tests import forks
-from tests.toy import refine_slots, toy_config, write_toy_tasks
+from tests.toy import refine, toy_config, write_toy_tasks
+from tests.toy.runs import same_everything
 
 HERE = Place(torch.device("cpu"))
 
@@ -46,20 +46,6 @@ def metrics(run: Path) -> list[dict[str, float]]:
     """The lines of a run's metrics without what depends on the clock."""
     lines = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
     return [{k: v for k, v in line.items() if k not in ("time", "samples_per_second")} for line in lines]
-
-
-def same_everything(first: Engine[ReasonerJob], second: Engine[ReasonerJob]) -> bool:
-    one, other = first.job, second.job
-    state, again = one.model.state_dict(), other.model.state_dict()
-    moments = [checkpoint.optimizer_tensors(trainer.optimizers.all) for trainer in (one, other)]
-    slots = [t.learner.examples.state() for t in (one, other)]
-    return (
-        all(torch.equal(state[name], again[name]) for name in state)
-        and all(torch.equal(a, b) for a, b in zip(one.average.average, other.average.average, strict=True))
-        and moments[0].keys() == moments[1].keys()
-        and all(torch.equal(moments[0][name], moments[1][name]) for name in moments[0])
-        and all(torch.equal(slots[0][name], slots[1][name]) for name in slots[0])
-    )
 
 
 @pytest.mark.parametrize("memory", [MemoryConfig(rank=8, gate=True), MemoryConfig(design="table", rank=32)])
@@ -135,7 +121,7 @@ def test_accumulation_equals_one_batch(config: TrainConfig, tmp_path: Path) -> N
         (slots,) = trainer.learner.examples.groups.values()
         for step in range(3):  # one refinement is not enough to meet every slot's own state
             trainer.model.zero_grad(set_to_none=True)
-            refine_slots(trainer.model, slots, trainer.learner.examples.settings, step, trainer.config.seed)
+            refine(trainer.model, slots, trainer.learner.examples.size, step, trainer.config.seed)
         gradients = {n: p.grad for n, p in trainer.model.named_parameters() if p.grad is not None}
         found.append({n: g.to_dense() if g.is_sparse else g for n, g in gradients.items()})
     assert "memory.residual.rows.weight" in found[0]
@@ -151,7 +137,7 @@ def test_no_example_is_thrown_away(config: TrainConfig, tmp_path: Path) -> None:
     met: list[list[int]] = [[] for _ in range(len(slots))]
     for step in range(12):
         halted = slots.halted_B.clone()
-        refine_slots(trainer.model, slots, trainer.learner.examples.settings, step, config.seed)
+        refine(trainer.model, slots, trainer.learner.examples.size, step, config.seed)
         trainer.model.zero_grad(set_to_none=True)
         for slot in torch.nonzero(halted).flatten().tolist():
             met[slot].append(int(slots.row_B[slot]))
@@ -183,8 +169,7 @@ def test_one_and_two_processes_give_the_same_curve(config: TrainConfig, tmp_path
     for a, b in zip(one, two, strict=True):
         assert a["loss"] == pytest.approx(b["loss"], rel=1e-4)
     rows = [
-        checkpoint.read_tensors(checkpoint.folder_of(tmp_path / f"run{n}", 8) / "model.safetensors")
-        for n in (1, 2)
+        checkpoint.read_tensors(checkpoint.folder_of(tmp_path / f"run{n}", 8) / "model.safetensors") for n in (1, 2)
     ]
     for name in rows[0]:  # on the mean: Muon, in bfloat16, may blow up the rounding of a single weight
         assert (rows[0][name] - rows[1][name]).abs().mean() < 1e-4, name
@@ -214,9 +199,7 @@ def test_divided_rows_learn_what_whole_ones_learn(config: TrainConfig, tmp_path:
         for name in one:  # on the mean: Muon, in bfloat16, may blow up the rounding of a single weight
             assert one[name].shape == other[name].shape
             assert (one[name] - other[name]).abs().mean() < 1e-4, name
-    losses = [
-        [line["loss"] for line in metrics(tmp_path / name) if "loss" in line] for name in ("whole", "half")
-    ]
+    losses = [[line["loss"] for line in metrics(tmp_path / name) if "loss" in line] for name in ("whole", "half")]
     assert losses[0] == pytest.approx(losses[1], rel=1e-3)
     voted = [read_pass(tmp_path / name / "votes", 8, 3).votes for name in ("whole", "half")]
     jobs = [sorted(zip(v.question_V.tolist(), v.row_V.tolist(), strict=True)) for v in voted]
@@ -345,15 +328,11 @@ def test_a_loss_that_is_not_finite_stops_the_run(config: TrainConfig, tmp_path: 
 def test_a_runaway_halt_head_stops_the_run(config: TrainConfig, tmp_path: Path) -> None:
     job = arc_job(config, HERE, quiet)
     means = {"loss": 1.0, "halted": 1.0, "early": 0.9, "exact_accuracy": 0.01, "halted_steps": 1.0}
-    with pytest.raises(
-        CharmError, match="step 400: the halt head has diverged: it stops 90% of the examples"
-    ):
+    with pytest.raises(CharmError, match="step 400: the halt head has diverged: it stops 90% of the examples"):
         job.line(400, means)
 
 
-def test_a_run_is_neither_overwritten_nor_resumed_with_other_settings(
-    config: TrainConfig, tmp_path: Path
-) -> None:
+def test_a_run_is_neither_overwritten_nor_resumed_with_other_settings(config: TrainConfig, tmp_path: Path) -> None:
     train(config, tmp_path / "run", HERE, say=quiet)
     with pytest.raises(CharmError, match="already contains a run at step 12"):
         train(config, tmp_path / "run", HERE, say=quiet)
@@ -405,9 +384,7 @@ def test_every_preset_takes_a_step_at_reduced_size(name: str, tmp_path: Path) ->
     small = replace(
         config,
         data=replace(toy.data, canvas={"vit": "large", "writer": "full"}.get(config.reasoner.kind, "fit")),
-        reasoner=replace(
-            config.reasoner, width=32, heads=2, inner_multiple=32, layers=min(config.reasoner.layers, 2)
-        ),
+        reasoner=replace(config.reasoner, width=32, heads=2, inner_multiple=32, layers=min(config.reasoner.layers, 2)),
         memory=replace(config.memory, rank=rank),
         steps=2,
         device="cpu",
@@ -427,13 +404,11 @@ def test_impossible_settings_are_refused() -> None:
         TrainConfig(checkpoint_every=100, evaluate_every=150)
     with pytest.raises(CharmError, match="horizon must be <= its 6 recurrences, got 7"):
         TrainConfig(reasoner=CanvasConfig(recurrences=6, horizon=7))
-    with pytest.raises(CharmError, match="'rows', which sets it"):
-        TrainConfig(memory=MemoryConfig(sparse_puzzles=True))
 
 
 @pytest.mark.parametrize(("name", "parts"), [("arc1", 24), ("varc-arc1", 8), ("base", 1)])
 def test_a_cpu_splits_large_batches_of_networks_that_accumulate(name: str, parts: int) -> None:
     """768 and 256 canvases, in parts of 32; a writer, which counts tokens, has no parts."""
     said: list[str] = []
-    assert fitted(PRESETS[name](), HERE, said.append).accumulate == parts
+    assert fit_to_device(PRESETS[name](), HERE, said.append).accumulate == parts
     assert len(said) == (2 if parts > 1 else 1)

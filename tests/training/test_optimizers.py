@@ -12,11 +12,17 @@ from charm.models.writer.config import WriterConfig
 from charm.runs.checkpoint import optimizer_tensors, restore_optimizers
 from charm.runs.settings import OptimizerConfig, RowChoice
 from charm.tasks.keys import ArcKey, MemoryConfig
-from charm.training.assembly import clip_together
-from charm.training.atan2 import AdamAtan2
-from charm.training.muon import URM_STAGES, Muon, orthogonalized
-from charm.training.optimizers import MovingAverage, Optimizers, lr_scale
-from tests.models.test_model import REASONER, some_instances
+from charm.training.optimizers import (
+    URM_STAGES,
+    AdamAtan2,
+    MovingAverage,
+    Muon,
+    Optimizers,
+    clip_together,
+    lr_scale,
+    orthogonalize,
+)
+from tests.toy.models import REASONER, some_instances
 
 
 def groups(
@@ -50,9 +56,6 @@ def test_factor_tables_can_have_their_own_optimizer() -> None:
     adamw = groups(MemoryConfig(rank=8), OptimizerConfig(factors="adamw", factor_lr=3e-2))
     assert adamw["AdamW"]["memory.base.rows.weight"] == 3e-2
     assert adamw["AdamW"]["memory.modifiers.1.slots"] == 3e-2
-    rows = groups(MemoryConfig(rank=8, sparse_puzzles=True), OptimizerConfig(factors="rows", factor_lr=2e-2))
-    assert rows["RowAdamW"] == {"memory.base.rows.weight": 2e-2}
-    assert rows["AdamW"]["memory.modifiers.0.rows.weight"] == 2e-2
 
 
 def test_adamw_alone_is_a_choice() -> None:
@@ -61,9 +64,7 @@ def test_adamw_alone_is_a_choice() -> None:
 
 
 def test_adam_atan2_takes_every_dense_weight() -> None:
-    found = groups(
-        MemoryConfig(design="table", rank=64), OptimizerConfig(dense="adam-atan2", factors="adamw")
-    )
+    found = groups(MemoryConfig(design="table", rank=64), OptimizerConfig(dense="adam-atan2", factors="adamw"))
     assert set(found) == {"AdamAtan2", "RowSignSGD"}
     assert {"reasoner.tokens", "reasoner.halt_bias"} <= set(found["AdamAtan2"])
 
@@ -118,10 +119,7 @@ def test_muon_makes_the_updates_of_torchs_own(on_device: bool) -> None:
     generator = torch.Generator().manual_seed(0)
     shapes = [(4, 12), (12, 4), (4, 12), (8, 8)]
     ours, theirs = (
-        [
-            torch.nn.Parameter(torch.randn(shape, generator=torch.Generator().manual_seed(1)))
-            for shape in shapes
-        ]
+        [torch.nn.Parameter(torch.randn(shape, generator=torch.Generator().manual_seed(1))) for shape in shapes]
         for _ in range(2)
     )
     mine = Muon(ours, lr=0.02, weight_decay=0.3, momentum=0.9)
@@ -138,9 +136,7 @@ def test_muon_makes_the_updates_of_torchs_own(on_device: bool) -> None:
         mine.step()
         reference.step()
     for one, other in zip(ours, theirs, strict=True):
-        torch.testing.assert_close(
-            one, other, rtol=0, atol=2e-4
-        )  # bfloat16 sums in another order; changes are 0.02
+        torch.testing.assert_close(one, other, rtol=0, atol=2e-4)  # bfloat16 sums in another order; changes are 0.02
 
 
 @pytest.mark.parametrize("on_device", [False, True])
@@ -184,23 +180,24 @@ def test_adam_atan2_steps_are_bounded_whatever_the_gradients_size() -> None:
 
 @pytest.mark.parametrize("shape", [(6, 24), (24, 6), (8, 8)])
 def test_urms_muon_is_its_formula(shape: tuple[int, int]) -> None:
-    """By the singular value decomposition, in float64, from two gradients."""
+    """By the singular value decomposition, in float64, from two gradients; only the sum of gradients is rounded."""
     generator = torch.Generator().manual_seed(0)
     weight = torch.nn.Parameter(torch.randn(shape, generator=generator))
-    expected, buffer = weight.detach().double(), torch.zeros(shape, dtype=torch.float64)
+    expected, buffer = weight.detach().double(), torch.zeros(shape)
     optimizer = Muon([weight], lr=0.02, weight_decay=0.3, momentum=0.95, urm=True)
     for _ in range(2):
         gradient = torch.randn(shape, generator=generator)
         weight.grad = gradient.clone()
         optimizer.step()
-        buffer = 0.95 * buffer + gradient.double()
-        u, values, v = torch.linalg.svd(gradient.double() + 0.95 * buffer, full_matrices=False)
+        buffer = 0.95 * buffer + gradient
+        # The iteration starts from bfloat16, which alone makes a difference of up to 5e-4.
+        u, values, v = torch.linalg.svd((gradient + 0.95 * buffer).bfloat16().double(), full_matrices=False)
         values = values / values.norm()
         for a, b, c in [(7.2086, -15.5131, 9.0178), (3.9623, -2.5813, 0.4542), (3.9466, -2.5765, 0.4544),
                         (3.8991, -2.5671, 0.4566), (3.7186, -2.5308, 0.4653)]:  # fmt: skip
             values = a * values + b * values**3 + c * values**5
         expected = expected * (1 - 0.02 * 0.3) - 0.02 * 0.2 * max(shape) ** 0.5 * (u * values) @ v
-    torch.testing.assert_close(weight.detach().double(), expected, rtol=0, atol=5e-4)
+    torch.testing.assert_close(weight.detach().double(), expected, rtol=0, atol=1e-5)
 
 
 def test_urms_muon_rounds_the_sum_of_gradients() -> None:
@@ -228,7 +225,7 @@ def test_urms_muon_makes_larger_updates_than_ours() -> None:
     u, v = (torch.linalg.qr(torch.randn(size, 64, generator=generator)).Q for size in (64, 192))
     for decades in (1, 2, 4):
         matrix_K = ((u * torch.logspace(0, -decades, 64)) @ v.mT)[None]
-        ratio = orthogonalized(matrix_K, URM_STAGES, torch.float32).norm() / orthogonalized(matrix_K).norm()
+        ratio = orthogonalize(matrix_K, URM_STAGES, torch.float32).norm() / orthogonalize(matrix_K).norm()
         assert 1.3 < ratio < 1.6, (decades, ratio)
 
 

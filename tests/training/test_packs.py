@@ -9,12 +9,14 @@ import pytest
 import torch
 
 from charm.errors import CharmError
+from charm.models.writer.config import WriterConfig
 from charm.models.writer.packs import Packs, longest_sequence
 from charm.tasks.dataset import Dataset, load_dataset
 from charm.tasks.sequences import LONGEST, START
 from tests.toy import toy_config, write_toy_tasks
 
 CPU = torch.device("cpu")
+WRITER = WriterConfig(width=16, heads=2, layers=1).build()
 
 
 @pytest.fixture
@@ -37,7 +39,7 @@ def taken(packs: Packs, updates: int, focused: bool = False) -> list[tuple[int, 
 
 
 def test_packs_follow_the_stream_and_lose_nothing(data: Dataset) -> None:
-    packs = Packs(data, LONGEST, 3, CPU)
+    packs = Packs(WRITER, data, LONGEST, 3, CPU)
     found = taken(packs, 4)
     assert packs.taken == [len(found), 0]
     position = np.arange(len(found))
@@ -46,35 +48,35 @@ def test_packs_follow_the_stream_and_lose_nothing(data: Dataset) -> None:
 
 
 def test_two_processes_share_the_stream(data: Dataset) -> None:
-    alone = taken(Packs(data, LONGEST, 3, CPU), 6)
-    parts = [taken(Packs(data, LONGEST, 3, CPU, rank, 2), 2) for rank in range(2)]
+    alone = taken(Packs(WRITER, data, LONGEST, 3, CPU), 6)
+    parts = [taken(Packs(WRITER, data, LONGEST, 3, CPU, rank, 2), 2) for rank in range(2)]
     for rank, part in enumerate(parts):
         assert part == alone[rank::2][: len(part)]
 
 
 def test_a_restored_position_continues(data: Dataset) -> None:
-    packs = Packs(data, LONGEST, 3, CPU)
+    packs = Packs(WRITER, data, LONGEST, 3, CPU)
     taken(packs, 2)
-    again = Packs(data, LONGEST, 3, CPU)
+    again = Packs(WRITER, data, LONGEST, 3, CPU)
     again.restore([packs.state()])
     assert taken(again, 2) == taken(packs, 2)
 
 
 def test_other_seeds_give_other_packs(data: Dataset) -> None:
-    assert taken(Packs(data, LONGEST, 3, CPU), 1) != taken(Packs(data, LONGEST, 4, CPU), 1)
+    assert taken(Packs(WRITER, data, LONGEST, 3, CPU), 1) != taken(Packs(WRITER, data, LONGEST, 4, CPU), 1)
 
 
 def test_a_pack_must_hold_the_longest_pair(data: Dataset) -> None:
     assert longest_sequence(data) == 3 + 2 * 3 * 4  # two grids of 3 x 3
-    assert taken(Packs(data, 27, 0, CPU), 2)
+    assert taken(Packs(WRITER, data, 27, 0, CPU), 2)
     with pytest.raises(CharmError, match="27 tokens; got 26"):
-        Packs(data, 26, 0, CPU)
+        Packs(WRITER, data, 26, 0, CPU)
 
 
 def test_a_sequence_that_fills_a_pack_to_its_end_is_in_it(data: Dataset) -> None:
     """Every sequence of the toy has 27 tokens."""
     for tokens, sequences in ((2 * 27 - 1, 1), (2 * 27, 2), (2 * 27 + 1, 2)):
-        packs = Packs(data, tokens, 0, CPU)
+        packs = Packs(WRITER, data, tokens, 0, CPU)
         assert [len(taken(packs, 1)) for _ in range(3)] == [sequences] * 3
 
 
@@ -84,7 +86,7 @@ def test_focused_packs_hold_the_evaluated_tasks_alone(tmp_path: Path) -> None:
     (tmp_path / "one").mkdir()
     (tasks / "toy1.json").rename(tmp_path / "one" / "toy1.json")
     data = load_dataset(replace(config, train=(str(tasks),), evaluate=(str(tmp_path / "one"),)))
-    packs = Packs(data, LONGEST, 3, CPU)
+    packs = Packs(WRITER, data, LONGEST, 3, CPU)
     puzzle = data.instances.table()[0]
 
     def learned(focused: bool) -> set[str]:
@@ -94,6 +96,6 @@ def test_focused_packs_hold_the_evaluated_tasks_alone(tmp_path: Path) -> None:
     before = packs.taken[0]
     assert learned(True) == {"toy1"}
     assert packs.taken[0] == before
-    again = Packs(data, LONGEST, 3, CPU)
+    again = Packs(WRITER, data, LONGEST, 3, CPU)
     again.restore([packs.state()])
     assert again.taken == packs.taken

@@ -15,9 +15,8 @@ from charm.files import read_sealed, write_sealed
 from charm.runs import checkpoint
 from charm.runs.settings import TrainConfig
 from charm.tasks.dataset import load_dataset
-from tests.toy import toy_config, write_toy_tasks
-from tests.training.test_loop import same_everything
-from tests.training.test_slots import write_wide_task
+from tests.toy import toy_config, write_toy_tasks, write_wide_task
+from tests.toy.runs import same_everything
 
 HERE = Place(torch.device("cpu"))
 
@@ -31,9 +30,7 @@ def config(tmp_path: Path) -> TrainConfig:
     return toy_config(write_toy_tasks(tmp_path / "tasks"))
 
 
-def test_two_sizes_resumed_after_any_update_equal_an_uninterrupted_run(
-    config: TrainConfig, tmp_path: Path
-) -> None:
+def test_two_sizes_resumed_after_any_update_equal_an_uninterrupted_run(config: TrainConfig, tmp_path: Path) -> None:
     """Slots wait for their next examples after some updates and not after others."""
     write_wide_task(tmp_path / "tasks")
     config = replace(config, steps=10, batch=4)
@@ -103,9 +100,7 @@ def test_what_is_computed_may_not_change_when_a_run_resumes(config: TrainConfig,
     assert train(free, run, HERE, resume=True, say=quiet).step == 6
 
 
-def test_a_run_of_an_earlier_version_resumes_unless_it_used_what_is_gone(
-    config: TrainConfig, tmp_path: Path
-) -> None:
+def test_a_run_of_an_earlier_version_resumes_unless_it_used_what_is_gone(config: TrainConfig, tmp_path: Path) -> None:
     run = tmp_path / "run"
     train(replace(config, steps=4), run, HERE, say=quiet)
     written = read_sealed(run / "config.json")

@@ -1,6 +1,5 @@
 """Slots one by one: whose turn it is, what they meet, what chance decides, and HRM's further loss."""
 
-import json
 import math
 from collections import Counter
 from dataclasses import replace
@@ -15,23 +14,15 @@ import torch.nn.functional as F
 
 from charm.arc.run import arc_job
 from charm.devices import Place
-from charm.models.canvas.losses import refinement_loss
-from charm.models.canvas.slots import Slots, pick_slots
+from charm.models.canvas.training import Slots, pick_slots, refinement_loss
 from charm.runs.settings import TrainConfig
-from tests.toy import refine_slots, toy_config, write_toy_tasks
+from tests.toy import refine, toy_config, write_toy_tasks, write_wide_task
 
 HERE = Place(torch.device("cpu"))
 
 
 def quiet(text: str) -> None:
     pass
-
-
-def write_wide_task(folder: Path) -> None:
-    """One more toy task that needs the second canvas size."""
-    grids = np.random.default_rng(3).integers(0, 4, (4, 12, 13))
-    pairs = [{"input": grid.tolist(), "output": np.fliplr(grid).tolist()} for grid in grids]
-    (folder / "wide.json").write_text(json.dumps({"train": pairs[:3], "test": pairs[3:]}))
 
 
 @pytest.fixture
@@ -69,9 +60,7 @@ def test_every_size_of_a_run_is_trained(two_sizes: TrainConfig, tmp_path: Path) 
     job = arc_job(two_sizes, HERE, quiet)
     assert sorted(job.learner.examples.groups) == [11, 16]
     # Nine small pairs and three wide ones, each under six views.
-    wide = sum(
-        pick_slots(job.learner.examples.groups, two_sizes.seed, step).side == 16 for step in range(400)
-    )
+    wide = sum(pick_slots(job.learner.examples.groups, two_sizes.seed, step).side == 16 for step in range(400))
     assert 0.15 < wide / 400 < 0.35
 
 
@@ -85,16 +74,16 @@ def test_a_slot_meets_no_example_twice_however_often_a_run_is_interrupted(
     met: list[list[tuple[int, ...]]] = [[] for _ in range(len(slots))]
     for step in range(12):
         halted = slots.halted_B.clone()
-        refine_slots(job.model, slots, job.learner.examples.settings, step, two_sizes.seed)
+        refine(job.model, slots, job.learner.examples.size, step, two_sizes.seed)
         job.model.zero_grad(set_to_none=True)
         for slot in torch.nonzero(halted).flatten().tolist():
             met[slot].append((int(slots.row_B[slot]), *slots.inputs_BT[slot].tolist()))
         saved = {name: tensor.clone() for name, tensor in slots.state().items()}
-        slots = Slots(job.model, slots.stream, bank, keys, (0, two_sizes.batch), HERE.device)
+        slots = Slots(job.model.reasoner, slots.stream, bank, keys, (0, two_sizes.batch))
         slots.restore(saved)
         assert slots.turn.tolist() == list(map(len, met))
     assert min(map(len, met)) >= 4  # three refinement steps at most
-    fresh = Slots(job.model, slots.stream, bank, keys, (0, two_sizes.batch), HERE.device)
+    fresh = Slots(job.model.reasoner, slots.stream, bank, keys, (0, two_sizes.batch))
     for turn in range(4):
         for slot in range(len(fresh)):
             expected = (int(fresh.next_row_B[slot]), *fresh.next_inputs_BT[slot].tolist())
@@ -124,7 +113,7 @@ def test_chance_is_decided_by_seed_step_slot_and_size(two_sizes: TrainConfig, tm
     assert 0.9 < max(numbers) < 1
     stream, bank, keys = job.learner.examples.groups[16].stream, job.data.bank, job.data.keys()
     shares = ((0, two_sizes.batch), (2, 6))
-    whole, part = (Slots(job.model, stream, bank, keys, share, HERE.device) for share in shares)
+    whole, part = (Slots(job.model.reasoner, stream, bank, keys, share) for share in shares)
     assert drawn(part, 5, 3) == drawn(whole, 5, 3)[2:6]
     assert torch.equal(part.next_inputs_BT, whole.next_inputs_BT[2:6])
 
@@ -134,23 +123,18 @@ def test_hrm_foresees_the_halt_logit_at_its_last_step_only(tmp_path: Path) -> No
     logit should foresee the larger of the next step's logits, after step 3 the next halt logit.
     """
     config = toy_config(write_toy_tasks(tmp_path / "tasks"), batch=4)
-    config = replace(
-        config, reasoner=replace(config.reasoner, kind="hrm", halt_outputs=2, exploration=0.0, inner=1)
-    )
+    config = replace(config, reasoner=replace(config.reasoner, kind="hrm", halt_outputs=2, exploration=0.0, inner=1))
     job = arc_job(config, HERE, quiet)
     model = job.model
-    with (
-        torch.no_grad()
-    ):  # continue is larger, so that it matters which one is foreseen, and no slot halts early
+    with torch.no_grad():  # continue is larger, so that it matters which one is foreseen, and no slot halts early
         model.reasoner.halt_bias.copy_(torch.tensor([-1.0, 2.0]))
     (slots,) = job.learner.examples.groups.values()
     previous = slots.state_SBLD
     for step in range(7):
         made = step % 3 + 1  # refinement steps of every slot, this one included
         assert slots.halted_B.tolist() == [made == 1] * 4
-        found = refine_slots(
-            model, slots, job.learner.examples.settings, step, config.seed
-        )  # takes examples; slots now hold this step's
+        # Takes examples: slots now have this step's.
+        found = refine(model, slots, job.learner.examples.size, step, config.seed)
         model.zero_grad(set_to_none=True)
         after = slots.state_SBLD.clone()
         before = model.reasoner.initial_state(4, slots.side**2) if made == 1 else previous
@@ -162,9 +146,7 @@ def test_hrm_foresees_the_halt_logit_at_its_last_step_only(tmp_path: Path) -> No
         for slot in range(4):
             halting, going_on = following[slot].tolist()
             target = halting if made == 3 else max(halting, going_on)
-            further += float(
-                F.binary_cross_entropy_with_logits(halt[slot, 1], torch.tensor(target).sigmoid())
-            )
+            further += float(F.binary_cross_entropy_with_logits(halt[slot, 1], torch.tensor(target).sigmoid()))
         expected = float(plain) + config.halt_weight * further / 4
         assert float(found["loss"]) == pytest.approx(expected, rel=1e-5)
         previous = after

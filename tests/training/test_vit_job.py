@@ -15,9 +15,9 @@ from charm.bench.training import measure_job
 from charm.devices import place
 from charm.domains import PageOptions
 from charm.errors import CharmError
+from charm.evaluation.evaluate import evaluate_run
 from charm.evaluation.predict import Request, predict
 from charm.evaluation.protocols import protocol_named
-from charm.evaluation.run import evaluate_run
 from charm.models.model import CharmModel
 from charm.models.vit.config import VitConfig, loopvit, varc
 from charm.models.vit.network import Vit
@@ -25,18 +25,15 @@ from charm.report.film import refinement_film
 from charm.report.page import ranked
 from charm.report.pages import write_arc_page
 from charm.runs.checkpoint import folder_of, newest_checkpoint
-from charm.runs.settings import TrainConfig
 from charm.solving.group import Solver
 from charm.solving.options import SolveOptions
 from charm.solving.solution import Clock, Solution
 from charm.tasks.dataset import load_dataset
-from charm.tasks.keys import MemoryConfig
 from charm.tasks.sources import load_source
 from charm.tasks.task import Task
 from charm.training.adaptation import Adaptation, Recipe, recipe_for
 from tests.toy import toy_config, write_toy_tasks
-
-TINY = {"width": 16, "heads": 2, "layers": 1, "inner_multiple": 16, "compute_dtype": "float32"}
+from tests.toy.vit import vit_config
 
 
 def quiet(text: str) -> None:
@@ -47,28 +44,6 @@ def solved(solver: Solver, task: Task) -> Solution:
     found: dict[str, Solution] = {}
     solver.work([task], Clock(600.0), lambda used, text: None, found.update)
     return found[task.id]
-
-
-def vit_config(folder: Path, base_reasoner: VitConfig | None = None, **changes: object) -> TrainConfig:
-    """`varc-arc1` on toy tasks, trained on their demonstrations, with a tiny model."""
-    base, published = toy_config(write_toy_tasks(folder / "tasks", 2)), preset("varc-arc1")
-    data = replace(base.data, augment="pseudo-tasks", views=51, canvas="large", scales=0)
-    return replace(
-        published,
-        data=data,
-        reasoner=replace(base_reasoner or varc(), **TINY),
-        memory=MemoryConfig(design="table", rank=16),
-        optimizer=replace(published.optimizer, lr=1e-2, row_lr=1e-2, warmup=2),
-        **{
-            "device": "cpu",
-            "evaluate_every": 0,
-            "steps": 4,
-            "batch": 4,
-            "checkpoint_every": 2,
-            "log_every": 2,
-            **changes,
-        },
-    )
 
 
 def test_a_resumed_vit_ends_with_the_same_bits(tmp_path: Path) -> None:
@@ -87,8 +62,8 @@ def test_a_resumed_vit_ends_with_the_same_bits(tmp_path: Path) -> None:
 
 def test_a_compiled_vit_begins_as_a_plain_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Compiling learns from nothing, and one graph serves all layers and updates."""
-    plain = Vit.compile_blocks
-    monkeypatch.setattr(Vit, "compile_blocks", lambda self: plain(self, backend="eager"))
+    plain = Vit.compile_parts
+    monkeypatch.setattr(Vit, "compile_parts", lambda self: plain(self, backend="eager"))
     torch._dynamo.reset()
     torch._dynamo.utils.counters.clear()
     config = vit_config(tmp_path, replace(varc(), dropout=0.0))
@@ -118,9 +93,7 @@ def test_training_lowers_the_loss_and_510_votes_answer_each_question(tmp_path: P
     assert all(len(np.unique(one.row_V)) == 51 for one in votes.values())
     assert all(np.isfinite(votes[draw].logit_V).all() for draw in votes)
     # Other placements, other answers.
-    assert any(
-        not np.array_equal(votes[1].candidates.hash_K, votes[draw].candidates.hash_K) for draw in range(2, 11)
-    )
+    assert any(not np.array_equal(votes[1].candidates.hash_K, votes[draw].candidates.hash_K) for draw in range(2, 11))
 
 
 def test_a_perfect_answer_is_read_back_through_all_views_and_placements(
@@ -187,9 +160,7 @@ def test_solving_trains_a_copy_of_all_weights_and_puts_them_back(tmp_path: Path)
             (candidates,) = solution.answers.values()
             assert 0 < sum(one.votes for one in candidates) <= solution.cast == 2 * 51
             assert "of 102 votes" in solution._repr_html_()
-            moved = {
-                name for name, value in solver.start.shared.items() if not torch.equal(value, base[name])
-            }
+            moved = {name for name, value in solver.start.shared.items() if not torch.equal(value, base[name])}
             assert {"reasoner.positions", "reasoner.head.weight"} <= moved
             assert torch.equal(table.weight[: len(known)], known)  # vectors of trained tasks never move
             assert table.weight[solver.model.instances.rows("new")].any()
@@ -201,13 +172,13 @@ def test_a_compiled_vit_is_asked_in_one_shape_and_answers_as_a_plain_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shapes: list[tuple[int, bool]] = []
-    compile_blocks, forward = Vit.compile_blocks, Vit.forward
+    compile_parts, forward = Vit.compile_parts, Vit.forward
 
     def counted(self: Vit, state: torch.Tensor, tokens: torch.Tensor, *rest: Any) -> Any:
         shapes.append((len(tokens), torch.is_grad_enabled()))
         return forward(self, state, tokens, *rest)
 
-    monkeypatch.setattr(Vit, "compile_blocks", lambda self: compile_blocks(self, backend="eager"))
+    monkeypatch.setattr(Vit, "compile_parts", lambda self: compile_parts(self, backend="eager"))
     monkeypatch.setattr(Vit, "forward", counted)
     torch._dynamo.reset()
     run, config = tmp_path / "run", vit_config(tmp_path, replace(varc(), placements=2, dropout=0.0))
@@ -226,8 +197,7 @@ def test_a_compiled_vit_is_asked_in_one_shape_and_answers_as_a_plain_one(
             found.append(solved(solver, replace(task, id="new")))
     assert set(shapes) == {(4, True), (VitConfig.solving.filled, False)}
     plain, as_compiled = (
-        [(one.grid.tolist(), one.votes) for ranked in solution.answers.values() for one in ranked]
-        for solution in found
+        [(one.grid.tolist(), one.votes) for ranked in solution.answers.values() for one in ranked] for solution in found
     )
     assert plain == as_compiled
     assert len(plain) > 1
@@ -265,8 +235,7 @@ def test_adaptation_of_a_vit_clips_all_gradients_together(tmp_path: Path) -> Non
             adaptation = Adaptation(job.model, job.data, replace(recipe, clip=clip), "full", here)
             adaptation.update(0.1)
             moments = [
-                [state["exp_avg"].flatten() / 0.1 for state in one.state.values()]
-                for one in adaptation.optimizers.all
+                [state["exp_avg"].flatten() / 0.1 for state in one.state.values()] for one in adaptation.optimizers.all
             ]
             assert [len(some) for some in moments] == [1, len(list(job.model.reasoner.parameters()))]
             norms[clip] = torch.stack([torch.cat(some).norm() for some in moments])

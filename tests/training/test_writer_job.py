@@ -11,42 +11,18 @@ from charm.commands.presets import train_preset
 from charm.config import from_json, to_json
 from charm.devices import Place, place
 from charm.errors import CharmError
+from charm.evaluation.evaluate import evaluate_run
 from charm.evaluation.predict import Request, predict
 from charm.evaluation.protocols import protocol_named, protocol_text
-from charm.evaluation.run import evaluate_run
 from charm.models.model import CharmModel
-from charm.models.writer.config import WriterConfig
 from charm.report.page import ranked, write_report
 from charm.runs.checkpoint import folder_of
-from charm.runs.settings import OptimizerConfig, TrainConfig
+from charm.runs.settings import TrainConfig
 from charm.runs.votes import Votes, merge
 from charm.tasks.dataset import load_dataset
 from charm.tasks.keys import MemoryConfig
-from charm.tasks.sequences import LONGEST
 from tests.toy import toy_config, write_toy_tasks
-
-
-def writer_config(folder: Path, **changes: object) -> TrainConfig:
-    base = toy_config(write_toy_tasks(folder / "tasks", 2))
-    return replace(
-        base,
-        data=replace(base.data, canvas="full"),
-        batch=TrainConfig.batch,  # which a writer does not use
-        reasoner=WriterConfig(
-            width=32,
-            heads=2,
-            layers=1,
-            recurrences=1,
-            inner_multiple=16,
-            rope_base=100.0,
-            dropout=0.1,
-            compute_dtype="float32",
-        ),
-        memory=MemoryConfig(rank=0, colors="free", composer="add"),
-        optimizer=OptimizerConfig(lr=3e-3, factors="adamw", factor_lr=1e-2, warmup=2, ema=0.9),
-        evaluate_loops=(1,),
-        **{"tokens": LONGEST, "steps": 6, "checkpoint_every": 3, "log_every": 3, **changes},
-    )
+from tests.toy.writer import writer_config
 
 
 def weights(run: Path, step: int) -> dict[str, torch.Tensor]:
@@ -137,7 +113,7 @@ def test_what_cannot_be_trained_is_refused(tmp_path: Path) -> None:
 def test_the_loss_can_be_traced_for_compilation(tmp_path: Path) -> None:
     with place("cpu") as here:
         job = arc_job(writer_config(tmp_path), here, say=lambda text: None)
-        packs, writer = job.learner.examples.prepare(0), job.model.writer
+        packs, writer = job.learner.examples.prepare(0), job.model.reasoner
         job.model.eval()
         task_ND = job.model.task(packs.row_N)
         plain, _ = writer.loss(packs.pack, task_ND)
@@ -145,9 +121,7 @@ def test_the_loss_can_be_traced_for_compilation(tmp_path: Path) -> None:
         assert traced.item() == pytest.approx(plain.item(), rel=1e-5)
 
 
-def test_compiling_learns_nothing_and_takes_no_sequence(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_compiling_learns_nothing_and_takes_no_sequence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     compiled = []
 
     def eager(loss, dynamic):  # type: ignore[no-untyped-def]
@@ -158,7 +132,7 @@ def test_compiling_learns_nothing_and_takes_no_sequence(
     with place("cpu") as here:
         job = arc_job(writer_config(tmp_path, compile="on"), here, say=lambda text: None)
         job.update(0)
-        packs, writer = job.learner.examples, job.model.writer
+        packs, writer = job.learner.examples, job.model.reasoner
         taken, before = packs.taken.copy(), {n: t.clone() for n, t in job.model.state_dict().items()}
         job.compile()
         assert compiled == [writer.loss]
@@ -170,8 +144,8 @@ def test_compiling_learns_nothing_and_takes_no_sequence(
         assert all(torch.equal(tensor, before[n]) for n, tensor in job.model.state_dict().items())
         off = arc_job(writer_config(tmp_path, compile="off"), here, say=lambda text: None)
         off.compile()
-        assert not off.model.writer.compiled
-        assert off.model.writer.learned_loss == off.model.writer.loss
+        assert not off.model.reasoner.compiled
+        assert off.model.reasoner.learned_loss == off.model.reasoner.loss
 
 
 def test_a_run_starts_from_the_weights_of_another(tmp_path: Path) -> None:

@@ -1,6 +1,4 @@
-import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -11,7 +9,8 @@ from charm.web.api import Library
 from charm.web.samples import available
 from charm.web.server import Viewer
 from tests.toy import write_rearc_package, write_toy_tasks
-from tests.toy_runs import toy_run
+from tests.toy.runs import toy_run
+from tests.toy.viewer import serving
 
 # A package of Re-ARC's shape. 1 is good, 2 contradicts its verifier, 3 never ends, 4 fails, 5 is no grid, 6 ends all.
 GENERATORS = """
@@ -69,18 +68,6 @@ def library(toy_tasks: Path, run: Path, rearc_package: Path) -> Library:
         {"a run": run},
         available(rearc_package),
     )
-
-
-@contextmanager
-def serving(library: Library) -> Iterator[Viewer]:
-    """A server that runs during the block."""
-    viewer = Viewer(library, device="cpu")
-    threading.Thread(target=viewer.serve_forever, daemon=True).start()
-    try:
-        yield viewer
-    finally:
-        viewer.shutdown()
-        viewer.close()
 
 
 @pytest.fixture(scope="module")

@@ -1,6 +1,7 @@
 """The answers to the pages, compared with the project's own functions."""
 
 import json
+import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -21,6 +22,7 @@ from charm.tasks.task import Grid, Pair, Task, as_grid, digits, task_from_json, 
 from charm.tasks.view import IDENTITY, View
 from charm.web import api
 from charm.web.api import Library
+from tests.toy.viewer import TASK, write_run
 
 COLORS = "0918273645"
 
@@ -79,9 +81,7 @@ def test_a_canvas_is_what_training_makes_of_the_pair(library: Library, canvas: s
         found = api.canvas_json(library, query | {"top": str(top), "left": str(left)})
         bank, one = PairBank.of(task.train), torch.zeros(1, dtype=torch.long)
         keys = Keys(one, torch.tensor([turn]), torch.tensor([list(map(int, COLORS))], dtype=torch.uint8))
-        expected = view_tokens(
-            bank, keys, one + len(task.train) - 1, one, one + top, one + left, found["side"]
-        )
+        expected = view_tokens(bank, keys, one + len(task.train) - 1, one, one + top, one + left, found["side"])
         for name, tokens in zip(("input", "output"), expected, strict=True):
             assert tokens is not None
             assert tokens_of(found[name]) == tokens.view(found["side"], -1).tolist()
@@ -143,21 +143,13 @@ def test_bad_queries_are_told_in_a_sentence(library: Library, ask, query, senten
 # Runs
 
 
-def write_run(folder: Path, config: object, lines: list[object]) -> Path:
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / "config.json").write_text(json.dumps(config))
-    (folder / "metrics.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
-    return folder
-
-
 def status(run: Path, now: float = 0.0) -> api.JsonObject:
     return api.run_json(Library({}, {"it": run}), {"run": "it"}, now)
 
 
 def test_progress_rate_and_time_left_of_a_run_in_the_making(tmp_path: Path) -> None:
     lines: list[object] = [
-        {"step": 10 * n, "loss": 3.0 / n, "samples_per_second": 40.0, "time": 100.0 + 5 * n}
-        for n in range(1, 9)
+        {"step": 10 * n, "loss": 3.0 / n, "samples_per_second": 40.0, "time": 100.0 + 5 * n} for n in range(1, 9)
     ]
     lines.append({"step": 80, "evaluation/pass@2": 0.25, "time": 900.0})  # which took long
     lines.append({"step": 90, "loss": 0.3, "samples_per_second": 41.5, "time": 905.0})
@@ -190,8 +182,8 @@ def test_a_half_written_line_changes_nothing(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("config", "kind", "score"),
     [
-        ({"steps": 4, "data": {"benchmark": "x"}}, "car", "unseen pass@2"),
-        ({"steps": 4, "gpt": {}}, "lm", "bpb"),
+        ({"domain": "car", "steps": 4}, "car", "unseen pass@2"),
+        ({"domain": "lm", "steps": 4}, "lm", "bpb"),
     ],
 )
 def test_runs_on_automata_and_text_have_curves(tmp_path: Path, config, kind, score) -> None:  # type: ignore[no-untyped-def]
@@ -221,8 +213,6 @@ def test_the_newest_evaluation_is_the_one_the_report_shows(tmp_path: Path) -> No
 
 
 # Pasting and solving
-
-TASK = {"train": [{"input": [[0, 1]], "output": [[1, 0]]}], "test": [{"input": [[2, 1]], "output": [[1, 2]]}]}
 
 
 def test_a_pasted_task_is_checked_and_loses_its_answers() -> None:
@@ -285,6 +275,20 @@ def test_a_known_task_is_recognised_by_its_demonstrations(library: Library, run:
         known = api.solve_request(library, drawn)[-1]
         truth = [digits(pair.output) for pair in task.test]
         assert known == {"id": task.id, "source": source, "truth": truth, "trained": trained}
+
+
+def test_runs_are_found_in_their_folder(tmp_path: Path) -> None:
+    assert api.runs_in(tmp_path / "runs") == []
+    for number, name in enumerate(("old", "new")):
+        made = write_run(tmp_path / "runs" / name, {"steps": 4}, [])
+        os.utime(made, (number, number))
+    (tmp_path / "runs" / "old again").symlink_to(made.with_name("old"))
+    (tmp_path / "runs" / "notes").mkdir()
+    (tmp_path / "runs" / "notes.txt").write_text("no run")
+    found = api.runs_in(tmp_path / "runs")
+    assert [path.name for path in found] == ["new", "old"]
+    library = api.open_library([], [], [], tmp_path, print, found)
+    assert (list(library.runs), list(library.models)) == (["new", "old"], ["base", "new", "old"])
 
 
 def test_what_is_opened_is_looked_at_first(

@@ -16,8 +16,7 @@ from charm.web import api
 from charm.web.api import Library
 from charm.web.server import Viewer
 from tests.browser import overflow
-from tests.web.conftest import serving
-from tests.web.test_api import TASK, write_run
+from tests.toy.viewer import TASK, serving, write_run
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page, Route
@@ -40,6 +39,12 @@ def served_to(page: Page, library: Library) -> Iterator[Viewer]:
     with serving(library) as viewer:
         yield viewer
         page.goto("about:blank")
+
+
+def show_blank(page: Page, viewer: Viewer) -> None:
+    """Open the Solve page with a blank task."""
+    show(page, viewer, "#solve", ".board canvas")
+    page.click("text=blank task")
 
 
 def show(page: Page, viewer: Viewer, place: str, awaited: str) -> None:
@@ -75,6 +80,23 @@ def test_tasks_are_found_and_opened(page: Page, viewer: Viewer) -> None:
     page.wait_for_selector("text=1 of 1,000 tasks")  # the filter is remembered
     page.select_option("[name=set]", "toys")
     page.wait_for_selector("text=4 of 4 tasks")
+
+
+def test_a_task_leads_to_the_next_and_back(page: Page, viewer: Viewer, library: Library) -> None:
+    ids = [task.id for task in library.sources["toys"].tasks]
+    show(page, viewer, f"#task?{urlencode({'set': 'toys', 'task': ids[0]})}", "text=next")
+    assert page.locator("text=back").count() == 0  # it is the first
+    for name in ids[1:]:
+        page.click("text=next")
+        page.wait_for_selector(f"h2 >> text={name}")
+        page.wait_for_selector("text=back")
+    assert page.locator("text=next").count() == 0
+    page.click("text=back")
+    page.wait_for_selector(f"h2 >> text={ids[-2]}")
+    page.click("text=all tasks")
+    page.wait_for_selector("text=4 of 4 tasks")
+    heights = "[...document.querySelectorAll('a.thumb')].map((card) => card.getBoundingClientRect().height)"
+    assert len(set(page.evaluate(heights))) == 1
 
 
 def test_a_view_is_redrawn_by_a_click_and_by_its_seed(page: Page, viewer: Viewer) -> None:
@@ -121,13 +143,14 @@ def test_a_pair_is_shown_on_its_canvas(page: Page, viewer: Viewer) -> None:
 
 def test_samples_are_drawn_by_a_click(page: Page, viewer: Viewer) -> None:
     show(page, viewer, f"#samples?{urlencode(SAMPLES)}", ".pair")
+    page.wait_for_selector("text=seed 0, attempt 0", timeout=30_000)  # the first without a click
     page.fill("[name=seed]", "3")
-    for attempt in range(2):
+    for attempt in (1, 2):
         page.click("text=draw a sample")
         page.wait_for_selector(f"text=seed 3, attempt {attempt}", timeout=30_000)
-    assert page.locator(".panel").count() == 2
-    assert page.locator("text=the verifier computes the same output").count() == 2
-    assert page.input_value("[name=attempt]") == "2"
+    assert page.locator(".panel").count() == 3
+    assert page.locator("text=the verifier computes the same output").count() == 3
+    assert page.input_value("[name=attempt]") == "3"
 
 
 def test_an_answer_that_comes_late_changes_nothing(page: Page, viewer: Viewer) -> None:
@@ -142,14 +165,17 @@ def test_an_answer_that_comes_late_changes_nothing(page: Page, viewer: Viewer) -
     assert page.url.endswith("#solve")
     page.route("**/api/sample*", lambda route: held.append(route))
     show(page, viewer, f"#samples?{urlencode(SAMPLES)}", ".pair")
-    page.click("text=draw a sample")
-    page.fill("[name=task]", "007bbfb7")
+    page.wait_for_selector("text=drawing")
+    page.fill("[name=task]", "03560426")
     page.press("[name=task]", "Tab")
-    page.wait_for_selector(".pair")
-    held.pop().continue_()
-    page.wait_for_selector("text=draw a sample", timeout=30_000)
+    while len(held) < 2:  # each task draws a sample at once
+        page.wait_for_timeout(50)
+    with page.expect_response("**/api/sample*"):
+        held[0].continue_()
+    page.wait_for_timeout(100)
     assert page.locator(".panel").count() == 0  # it would be of the task before
-    assert page.url.endswith("&task=007bbfb7")
+    held[1].continue_()
+    page.wait_for_selector(".panel >> text=03560426", timeout=30_000)
 
 
 def test_what_the_server_refuses_is_told(page: Page, viewer: Viewer, errors: list[str]) -> None:
@@ -158,7 +184,7 @@ def test_what_the_server_refuses_is_told(page: Page, viewer: Viewer, errors: lis
     page.press("[name=colors]", "Tab")
     page.wait_for_selector("text=must be a permutation of 0..9 that keeps 0 fixed")
     show(page, viewer, f"#samples?{urlencode({'generator': 'rearc', 'task': '00000004'})}", ".error")
-    page.click("text=draw a sample")
+    page.click("text=draw a sample")  # no set has its demonstrations, so that none was drawn at once
     page.wait_for_selector("text=attempt 0 produced no pair: generator exception", timeout=30_000)
     assert len(errors) == 3
     assert all("400 (Bad Request)" in error for error in errors)
@@ -191,7 +217,7 @@ def test_one_of_several_runs_is_chosen(page: Page, tmp_path: Path) -> None:
     lines: list[object] = [{"step": 3, "loss": 2.0, "evaluation/bpb": 1.25, "time": 4.0}]
     runs = {
         "tasks": write_run(tmp_path / "tasks", {"steps": 10}, []),
-        "text": write_run(tmp_path / "text", {"steps": 30, "gpt": {}}, lines),
+        "text": write_run(tmp_path / "text", {"domain": "lm", "steps": 30}, lines),
     }
     with served_to(page, Library({}, runs)) as viewer:
         show(page, viewer, "#run", "text=Nothing logged yet.")
@@ -203,7 +229,7 @@ def test_one_of_several_runs_is_chosen(page: Page, tmp_path: Path) -> None:
 
 
 def test_a_task_is_drawn(page: Page, viewer: Viewer) -> None:
-    show(page, viewer, "#solve", ".board canvas")
+    show_blank(page, viewer)
     board = page.locator(".board canvas").first
     page.click("[aria-label='colour 4']")
     box = board.bounding_box()
@@ -228,14 +254,14 @@ def test_a_task_is_drawn(page: Page, viewer: Viewer) -> None:
 
 
 def test_a_finger_paints_too(phone: Page, viewer: Viewer) -> None:
-    show(phone, viewer, "#solve", ".board canvas")
+    show_blank(phone, viewer)
     phone.locator(".board canvas").first.tap()
     draft = json.loads(phone.evaluate("sessionStorage.getItem('charm draft')"))
     assert draft["train"][0]["input"] == [[0, 0, 0], [0, 1, 0], [0, 0, 0]]
 
 
 def test_keys_paint_too(page: Page, viewer: Viewer) -> None:
-    show(page, viewer, "#solve", ".board canvas")
+    show_blank(page, viewer)
     page.locator(".board canvas").first.focus()
     for key in (
         "ArrowRight",
@@ -256,7 +282,22 @@ def test_keys_paint_too(page: Page, viewer: Viewer) -> None:
     assert page.get_attribute("[aria-label='colour 5']", "aria-pressed") == "true"
 
 
-def test_a_pasted_task_is_solved_as_one_watches(page: Page, viewer: Viewer) -> None:
+def test_task_and_answers_stand_side_by_side_on_a_wide_screen(page: Page, phone: Page, viewer: Viewer) -> None:
+    """An example is there to start from; the answers stay in view while the task is scrolled."""
+    sides = "[...document.querySelectorAll('.sides > section')].map((one) => one.getBoundingClientRect().toJSON())"
+    show(page, viewer, "#solve", ".board canvas")
+    assert page.input_value("[name=name]") == api.EXAMPLE["task"]
+    left, right = page.evaluate(sides)
+    assert left["right"] < right["left"]
+    page.mouse.wheel(0, 600)
+    page.wait_for_function("() => scrollY > 100")
+    assert page.evaluate(sides)[1]["top"] >= 0
+    show(phone, viewer, "#solve", ".board canvas")
+    left, right = phone.evaluate(sides)
+    assert left["bottom"] <= right["top"]
+
+
+def test_a_pasted_task_is_solved_as_one_watches(page: Page, viewer: Viewer, forked_workers: None) -> None:
     show(page, viewer, "#solve", ".board canvas")
     page.click("text=Paste a task")
     page.fill("textarea", json.dumps({"mine": TASK}))
@@ -268,6 +309,7 @@ def test_a_pasted_task_is_solved_as_one_watches(page: Page, viewer: Viewer) -> N
     page.wait_for_selector(".votes", timeout=60_000)
     assert re.search(r"Votes from \d+ views? after \d+ update", page.inner_text("#main"))
     page.wait_for_selector(".attempt", timeout=60_000)
+    assert re.search(r"(certain|likely|possible), says the model", page.locator(".attempt").first.inner_text())
     rounds = len(viewer.solving.status()["rounds"])
     if rounds > 1:  # votes over time: a row for each candidate that was once in front
         assert page.locator(".course tr").first.locator("th").count() == rounds + 1
@@ -330,7 +372,7 @@ def test_a_link_that_was_used_explains_itself(page: Page, viewer: Viewer, errors
 
 
 def test_a_blank_drawing_is_refused(page: Page, viewer: Viewer, errors: list[str]) -> None:
-    show(page, viewer, "#solve", ".board canvas")
+    show_blank(page, viewer)
     page.click("button.main")
     page.wait_for_selector("text=demonstration 1 is blank: draw its input and its output, or remove it")
     assert page.is_enabled("button.main")
@@ -348,7 +390,8 @@ def test_what_is_missing_is_told(page: Page, library: Library, run: Path, tmp_pa
 
 def test_a_solve_from_the_command_line_is_watched_as_it_grows(page: Page, tmp_path: Path) -> None:
     """Two candidates that change places, in a file to which the solve adds."""
-    about = {"model": "m", "mode": "auto", "budget": 60, "tasks": {"a": ["012/345"], NASTY: ["0"]}}
+    about = {"model": "m", "mode": "auto", "budget": 60, "settings": {}, "contents": {}}
+    about["tasks"] = {"a": ["012/345"], NASTY: ["0"]}
 
     def voted(seconds: float, *votes: tuple[str, int]) -> dict[str, object]:  # two of each view
         ranked = [{"grid": grid, "votes": count, "confidence": 0.5} for grid, count in votes]
@@ -356,6 +399,8 @@ def test_a_solve_from_the_command_line_is_watched_as_it_grows(page: Page, tmp_pa
         return {"task": "a", "seconds": seconds, **how, "tests": [ranked], "time": time.time()}
 
     lines = [about, voted(1.0, ("11", 10), ("22", 6))]
+    nothing = [{"attempt_1": [[0, 0], [0, 0]], "attempt_2": [[0, 0], [0, 0]]}]
+    (tmp_path / "out.json").write_text(json.dumps({"a": nothing, NASTY: nothing}))
     votes = tmp_path / "out.votes.jsonl"
     votes.write_text("".join(json.dumps(line) + "\n" for line in lines))
     with served_to(page, Library({}, solves={"out.json": tmp_path / "out.json"})) as viewer:
@@ -373,7 +418,27 @@ def test_a_solve_from_the_command_line_is_watched_as_it_grows(page: Page, tmp_pa
             ["62.5%", "12.5%"],
         ]
         assert page.locator(".attempt").count() == 2
+        assert "likely, says the model\nprobability 50.0%" in page.locator(".attempt").first.inner_text()
+        with page.context.expect_page() as opened:
+            page.click("text=all tasks with their answers and votes")
+        assert opened.value.inner_text("h1") == "m on 2 tasks"
+        opened.value.close()
         assert "14 of 16 votes" in page.locator(".attempt").first.inner_text()
         page.click(f"text={NASTY}")
         page.wait_for_selector("text=No votes yet")
         assert overflow(page) == 0
+
+
+def test_a_telephone_shows_the_last_rounds_of_votes(phone: Page, tmp_path: Path) -> None:
+    about = {"model": "m", "mode": "auto", "budget": 60, "settings": {}, "tasks": {"a": ["012"]}, "contents": {}}
+    how = {"views": 8, "cast": 8, "loss": 0.5, "exact": 1.0, "doubt": ""}
+    ranked = [{"grid": "11", "votes": 6, "confidence": 0.5}, {"grid": "22", "votes": 2, "confidence": 0.1}]
+    rounds = [{"task": "a", "seconds": n, "updates": n, **how, "tests": [ranked], "time": 1.0} for n in range(1, 31)]
+    (tmp_path / "out.votes.jsonl").write_text("".join(json.dumps(line) + "\n" for line in [about, *rounds]))
+    with served_to(phone, Library({}, solves={"out.json": tmp_path / "out.json"})) as viewer:
+        show(phone, viewer, "#watch", "text=Votes over time")
+        phone.wait_for_function("() => document.querySelector('details.course > div').scrollLeft > 0")
+        box = phone.locator("details.course tr").first.locator("th").last.bounding_box()
+        assert box is not None
+        assert 0 < box["x"] < box["x"] + box["width"] <= 390
+        assert overflow(phone) == 0

@@ -20,8 +20,7 @@ from charm.errors import CharmError
 from charm.web import api
 from charm.web.api import Library
 from charm.web.server import MAX_BODY, Handler, Viewer
-from tests.web.test_api import TASK
-from tests.web.test_solving import ends
+from tests.toy.viewer import TASK, ends
 
 
 def send(
@@ -89,9 +88,7 @@ def test_pages_and_answers(viewer: Viewer, library: Library) -> None:
     assert "<h1>run</h1>" in page
 
 
-@pytest.mark.parametrize(
-    "host", ["evil.example", "127.0.0.1", "127.0.0.1:1", "localhost.evil.example", "", None]
-)
+@pytest.mark.parametrize("host", ["evil.example", "127.0.0.1", "127.0.0.1:1", "localhost.evil.example", "", None])
 def test_other_names_for_this_server_are_refused(viewer: Viewer, host: str | None) -> None:
     status, answer, _ = send(viewer, "GET", "/", Host=host)
     assert (status, answer) == (403, {"error": "this server only answers requests to its own address"})
@@ -162,9 +159,7 @@ def test_nothing_is_shown_or_done_without_the_secret(viewer: Viewer) -> None:
     sent = (f"Content-Length: {len(body)}",)
     for secret in ("", "wrong", viewer.secret[:-1], viewer.secret + "x", "%00", "\xff", "*"):
         for path in ("api/paste", "api/solve", "api/cancel"):
-            assert answers(raw(viewer, head(viewer, f"POST /{secret}/{path}", *sent) + body.encode())) == [
-                403
-            ]
+            assert answers(raw(viewer, head(viewer, f"POST /{secret}/{path}", *sent) + body.encode())) == [403]
         for name in ("", "common.js", "report?run=a+run", "api/tasks?set=toys"):
             found = raw(viewer, head(viewer, f"GET /{secret}/{name}"))
             assert answers(found) == [403]
@@ -200,9 +195,7 @@ def test_only_our_own_pages_may_send(viewer: Viewer) -> None:
 def test_a_request_has_one_deadline_for_all_of_it(viewer: Viewer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Handler, "timeout", 0.3)
     began = time.monotonic()
-    drops = (
-        bytes([byte]) for byte in b"GET / HTTP/1.1\r\nX: " + b"y" * 100
-    )  # each in time, together too late
+    drops = (bytes([byte]) for byte in b"GET / HTTP/1.1\r\nX: " + b"y" * 100)  # each in time, together too late
     assert raw(viewer, *drops, pause=0.02) == b""
     assert time.monotonic() - began < 5
 
@@ -263,6 +256,7 @@ def test_a_mistake_of_ours_does_not_end_the_server(
     assert get(viewer, "/api/models")[0] == 200
 
 
+@pytest.mark.usefixtures("forked_workers")
 def test_a_task_is_solved_over_http(viewer: Viewer) -> None:
     request = {"name": "mine", "task": TASK, "model": "a run", "budget": 2}
     assert get(viewer, "/api/submission")[0] == 400
@@ -307,9 +301,7 @@ def test_a_hostile_name_cannot_leave_the_data_of_the_page(library: Library) -> N
 
 
 @pytest.mark.skipif(not Path("/proc/self/stat").is_file(), reason="looks for processes in /proc")
-@pytest.mark.parametrize(
-    "delay", [0.0, 1.0]
-)  # Ctrl-C meets the solver as it starts, and as it loads the model
+@pytest.mark.parametrize("delay", [0.0, 1.0])  # Ctrl-C meets the solver as it starts, and as it loads the model
 def test_ctrl_c_ends_the_command_and_what_it_solves(run: Path, toy_tasks: Path, delay: float) -> None:
     command = [sys.executable, "-m", "charm", "view", str(run), "--tasks", str(toy_tasks), "--port", "0"]
     server = subprocess.Popen(

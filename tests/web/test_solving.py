@@ -13,8 +13,7 @@ import numpy as np
 import pytest
 
 from charm.errors import CharmError
-from charm.evaluation.ranking import Candidate
-from charm.evaluation.submission import attempts
+from charm.evaluation.ranking import Candidate, attempts
 from charm.solving.options import SolveOptions
 from charm.solving.solution import Solution
 from charm.solving.solver import solve
@@ -22,8 +21,9 @@ from charm.solving.vote_log import round_json
 from charm.tasks.sources import load_source
 from charm.tasks.task import Question, Task
 from charm.web.api import JsonObject
-from charm.web.solving import Solving, _work
+from charm.web.solving import Solving
 from charm.web.watching import courses
+from tests.toy.viewer import ends
 
 SMALL = SolveOptions(budget=60.0, steps=2, views=12, batch=4)
 LONG = SolveOptions(budget=600.0, steps=10**9, views=12, batch=4)
@@ -52,6 +52,7 @@ def wait(solving: Solving, until: str, seconds: float = 60.0) -> JsonObject:
     raise AssertionError(f"still {solving.status()} after {seconds} seconds")
 
 
+@pytest.mark.usefixtures("forked_workers")
 def test_a_solve_gives_what_charm_solve_gives(solving: Solving, task: Task, run: Path) -> None:
     assert solving.status() == {"state": "idle", "version": 0}
     with pytest.raises(CharmError, match="no task has been solved"):
@@ -84,10 +85,7 @@ def test_the_course_of_votes_by_hand() -> None:
 
     def vote(**votes: int) -> Solution:
         ranked = sorted(votes.items(), key=lambda item: -item[1])
-        grids = [
-            Candidate(np.full((1, 1), int(name[1:]), np.uint8), 0, count, count, 1.0)
-            for name, count in ranked
-        ]
+        grids = [Candidate(np.full((1, 1), int(name[1:]), np.uint8), 0, count, count, 1.0) for name, count in ranked]
         return Solution({asked: grids}, 0, 8, 0.0, 0.0, 0.0)
 
     rounds = [vote(g1=5, g2=2, g3=1), vote(g4=4, g2=3, g1=2, g5=1), vote(g4=9, g1=3, g2=2, g5=1)]
@@ -100,6 +98,7 @@ def test_the_course_of_votes_by_hand() -> None:
     assert courses([], 0) == []
 
 
+@pytest.mark.usefixtures("forked_workers")
 def test_cancelling_keeps_the_votes_and_lets_the_next_begin(solving: Solving, task: Task, run: Path) -> None:
     before = set(multiprocessing.active_children())
     solving.start(task, "a run", run, LONG)
@@ -116,6 +115,7 @@ def test_cancelling_keeps_the_votes_and_lets_the_next_begin(solving: Solving, ta
     assert set(multiprocessing.active_children()) <= before
 
 
+@pytest.mark.usefixtures("forked_workers")
 def test_failures_are_told(solving: Solving, task: Task, run: Path, tmp_path: Path) -> None:
     with pytest.raises(CharmError, match="budget"):
         solving.start(task, "a run", run, SolveOptions(budget=0.0))
@@ -128,6 +128,7 @@ def test_failures_are_told(solving: Solving, task: Task, run: Path, tmp_path: Pa
     assert "process died" in wait(solving, "failed")["text"]
 
 
+@pytest.mark.usefixtures("forked_workers")
 def test_a_solve_ends_when_its_page_is_gone(task: Task, run: Path) -> None:
     solving = Solving("cpu", unwatched=0.2)
     try:
@@ -139,21 +140,6 @@ def test_a_solve_ends_when_its_page_is_gone(task: Task, run: Path) -> None:
         assert "no page was open" in wait(solving, "cancelled")["text"]
     finally:
         solving.close()
-
-
-def test_the_budget_pays_for_loading_as_it_does_in_charm_solve(
-    task: Task, run: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    given = []
-    monkeypatch.setattr(
-        "charm.web.solving.solve", lambda tasks, model, options, *_: given.append(options.budget)
-    )
-    here, there = multiprocessing.Pipe()
-    _work(there, task, run, SMALL, "cpu", time.monotonic() - 20)
-    assert 39 < given[0] <= 40
-    _work(there, task, run, SMALL, "cpu", time.monotonic() - 100)
-    assert given[1] == 1e-3
-    assert [here.recv()[0] for _ in range(2)] == ["done", "done"]
 
 
 PARENT = """
@@ -183,24 +169,3 @@ def test_a_worker_does_not_outlive_a_server_that_is_killed(tmp_path: Path) -> No
     parent.send_signal(signal.SIGKILL)
     parent.wait()
     assert ends(child)
-
-
-def ends(process: int, seconds: float = 10.0) -> bool:
-    """Whether a process ends within this time. One that does not is killed."""
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        if _gone(process):
-            return True
-        time.sleep(0.1)
-    os.kill(process, signal.SIGKILL)
-    return False
-
-
-def _gone(process: int) -> bool:
-    """Also for a process that has ended and has not been waited for yet."""
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return True
-    stat = Path(f"/proc/{process}/stat")
-    return stat.is_file() and stat.read_text().rpartition(")")[2].split()[0] == "Z"

@@ -31,9 +31,7 @@ def test_a_finished_solve_is_shown_round_by_round(solved: Path, toy_tasks: Path)
         assert (summary["state"], summary["updates"], summary["views"]) == ("done", 2, 12)
         status = api.watch_json(library, {"solve": "out.json", "task": task.id})
         assert status["inputs"] == [digits(pair.input) for pair in task.test]
-        assert status["known"]["truth"] == [
-            digits(pair.output) for pair in task.test if pair.output is not None
-        ]
+        assert status["known"]["truth"] == [digits(pair.output) for pair in task.test if pair.output is not None]
         assert [(one["updates"], one["views"]) for one in status["rounds"]] == [(0, 8), (2, 8), (2, 12)]
         for ranked, course, votes in zip(status["tests"], status["courses"], summary["votes"], strict=True):
             assert course[0] == {"grid": ranked[0]["grid"], "votes": course[0]["votes"]}

@@ -1,5 +1,5 @@
-"""Answers on canvases: refinement in evaluation, where a question lies on a large
-canvas, and its answer as a grid in the corner of a plain one.
+"""Answers on canvases: refinement in evaluation, where a question is placed on a large canvas, and its answer as a grid
+in the corner of a plain one.
 
 Dimension letters: B examples, N questions under views, S side of the large canvas, T cells, V tokens.
 """
@@ -9,21 +9,16 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
 
 from charm.errors import CharmError
-from charm.models.canvas.halting import halt_logit
+from charm.models.canvas.training import CanvasNetwork, halt_logit
 from charm.models.network import AskedBatch
 from charm.tasks.batch import view_tokens
 from charm.tasks.canvas import BOUNDARY, FIRST_COLOR, FULL_SIDE, LARGE_SIDE, MARGIN, is_large
 from charm.tasks.task import COLORS
-
-if TYPE_CHECKING:
-    from charm.models.canvas.backbone import Reasoner
-    from charm.models.vit.network import Vit
 
 
 @dataclass(frozen=True)
@@ -37,10 +32,8 @@ class Placement:
 
 # As a decorator, inference mode is on only while the generator itself runs, never in the caller's loop.
 @torch.inference_mode()
-def refine(
-    reasoner: Reasoner | Vit, tokens_BT: Tensor, task_BD: Tensor, steps: int
-) -> Iterator[tuple[Tensor, Tensor]]:
-    """Yields (token logits [B, T, V], halt logits) after each of `steps` steps; there is no early halting.
+def refine(network: CanvasNetwork, tokens_BT: Tensor, task_BD: Tensor, steps: int) -> Iterator[tuple[Tensor, Tensor]]:
+    """Yield (token logits [B, T, V], halt logits) after each of `steps` steps; there is no early halting.
 
     The last pair is the answer; the ones before make curves and pictures. Cells form a square canvas.
     """
@@ -48,9 +41,9 @@ def refine(
     side = math.isqrt(cells)
     if side * side != cells:
         raise CharmError(f"expected a square canvas, got {cells} cells")
-    state = reasoner.initial_state(len(tokens_BT), cells)
+    state = network.initial_state(len(tokens_BT), cells)
     for _ in range(steps):
-        state, logits_BTV, halt = reasoner(state, tokens_BT, task_BD, side)
+        state, logits_BTV, halt = network(state, tokens_BT, task_BD, side)
         yield logits_BTV, halt
 
 
@@ -63,13 +56,13 @@ def placed_inputs(asked: AskedBatch, where: Placement) -> Tensor:
     return view_tokens(bank, keys, question_N, row_N, *at, outputs=False, scale_N=scale_N)[0]
 
 
-def refined_answers(reasoner: Reasoner, asked: AskedBatch, steps: int) -> Iterator[tuple[Tensor, Tensor]]:
-    """Yield a reasoner's answers and their log-odds after each refinement step of one placement, not enlarged."""
+def refined_answers(network: CanvasNetwork, asked: AskedBatch, steps: int) -> Iterator[tuple[Tensor, Tensor]]:
+    """Yield a network's answers and their log-odds after each refinement step of one placement, not enlarged."""
     large = is_large(asked.side)
     # The first position that grids may have.
     corner_N = torch.full_like(asked.question_N, MARGIN if large else 0)
     where = Placement(corner_N, corner_N, torch.ones_like(corner_N))
-    for logits_NTV, halt in refine(reasoner, placed_inputs(asked, where), asked.task_ND, steps):
+    for logits_NTV, halt in refine(network, placed_inputs(asked, where), asked.task_ND, steps):
         best_NT = logits_NTV.argmax(-1)
         yield lift_grids(best_NT, where)[0] if large else best_NT.to(torch.uint8), halt_logit(halt)
 

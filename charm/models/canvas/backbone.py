@@ -6,7 +6,7 @@ Shapes: B examples, T cells, P prefix, L = P + T positions, D width, V tokens, S
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -15,11 +15,9 @@ from torch import Tensor, nn
 
 from charm.errors import CharmError
 from charm.initial import truncated_normal_
-from charm.models.canvas.answers import refined_answers
 from charm.models.canvas.config import CanvasConfig
-from charm.models.canvas.slots import CanvasNetwork
+from charm.models.canvas.training import CanvasNetwork
 from charm.models.layers import Block, Linear, Rotation, rotation
-from charm.models.network import AskedBatch
 
 HALT_BIAS = -5.0  # no example halts before the model has learned to: sigmoid(-5) is 0.7 %
 
@@ -33,7 +31,7 @@ Apply = Callable[..., Tensor]
 
 
 def recur_urm(states: list[Tensor], x: Tensor, apply: list[Apply], config: CanvasConfig) -> list[Tensor]:
-    """One state; the input is injected before each of the R applications, the last layers carry gradients."""
+    """Repeat one state: the input is injected before each of the R applications, the last layers carry gradients."""
     (h,), (f,) = states, apply
     frozen, cut = divmod(config.layers * config.recurrences - config.learning_layers, config.layers)
     with torch.no_grad():
@@ -42,7 +40,7 @@ def recur_urm(states: list[Tensor], x: Tensor, apply: list[Apply], config: Canva
 
 
 def recur_trm(states: list[Tensor], x: Tensor, apply: list[Apply], config: CanvasConfig) -> list[Tensor]:
-    """A low state thinks `inner` times, then updates the high one; the last H of R cycles carry gradients."""
+    """Let a low state think `inner` times, then update the high one; the last H of R cycles carry gradients."""
     (high, low), (f,) = states, apply
 
     def cycle(high: Tensor, low: Tensor) -> tuple[Tensor, Tensor]:
@@ -58,7 +56,7 @@ def recur_trm(states: list[Tensor], x: Tensor, apply: list[Apply], config: Canva
 
 
 def recur_hrm(states: list[Tensor], x: Tensor, apply: list[Apply], config: CanvasConfig) -> list[Tensor]:
-    """As TRM with a block for each state; only the very last application of each block carries gradients."""
+    """Do as TRM with a block for each state; only the very last application of each block carries gradients."""
     (high, low), (f_high, f_low) = states, apply
     with torch.no_grad():
         for cycle in range(config.recurrences):
@@ -72,7 +70,7 @@ def recur_hrm(states: list[Tensor], x: Tensor, apply: list[Apply], config: Canva
 
 
 def plain(block: nn.Module, turn: Rotation) -> Apply:
-    """A block applied by its own forward."""
+    """Return how a block is applied by its own forward."""
 
     def apply(state_BLD: Tensor, injected_BLD: Tensor, times: int, cut: int = 0) -> Tensor:
         if cut:
@@ -90,13 +88,13 @@ RECUR = {"urm": recur_urm, "trm": recur_trm, "hrm": recur_hrm}
 class Reasoner(CanvasNetwork):
     """A recurrent backbone with its token embedding, token head and halt head; `seed` decides its start."""
 
+    config: CanvasConfig
     initial: Tensor
 
     def __init__(self, config: CanvasConfig, seed: int = 0) -> None:
-        super().__init__()
+        super().__init__(config)
         generator = torch.Generator().manual_seed(seed)
-        self.config = config
-        self.compute_dtype: torch.dtype = getattr(torch, config.compute_dtype)
+        self.rope = (config.prefix, config.rope, config.rope_base, config.head_width)
         std = config.width**-0.5
         self.tokens = nn.Parameter(truncated_normal_(torch.empty(config.vocab, config.width), std, generator))
         self.blocks = nn.ModuleList(Block(config, generator) for _ in range(config.blocks))
@@ -110,18 +108,15 @@ class Reasoner(CanvasNetwork):
     def forward(
         self, state_SBLD: Tensor, tokens_BT: Tensor, task_BD: Tensor, side: int
     ) -> tuple[Tensor, Tensor, Tensor]:
-        """One refinement step on canvases of `side` x `side` cells, row by row.
+        """Make one refinement step on canvases of `side` x `side` cells, row by row.
 
-        Returns the next state (detached: gradients never cross refinement steps), the token logits [B, T, V]
+        Return the next state (detached: gradients never cross refinement steps), the token logits [B, T, V]
         and the halt logits [B] (or [B, 2]: halt, continue), both float32.
         """
         config = self.config
         if tokens_BT.shape[1] != side * side:
-            raise CharmError(
-                f"a canvas of side {side} must have {side * side} cells, got {tokens_BT.shape[1]}"
-            )
-        shape = (config.prefix, config.rope, config.rope_base, config.head_width)
-        turn = rotation(side, *shape, tokens_BT.device)
+            raise CharmError(f"a canvas of side {side} must have {side * side} cells, got {tokens_BT.shape[1]}")
+        turn = rotation(side, *self.rope, tokens_BT.device)
         apply: list[Apply] = [plain(block, turn) for block in self.blocks]
         if self.uses_fused_kernels():
             from charm.models.canvas.kernels import fused  # here alone: Triton is not everywhere
@@ -137,7 +132,7 @@ class Reasoner(CanvasNetwork):
         return next_SBLD, logits_BTV, halt_BQ.squeeze(1) if config.halt_outputs == 1 else halt_BQ
 
     def embed(self, tokens_BT: Tensor, task_BD: Tensor) -> Tensor:
-        """sqrt(D) * [task, zeros, token embeddings] as [B, L, D].
+        """Return sqrt(D) * [task, zeros, token embeddings] as [B, L, D].
 
         Looked up and scaled in float32, rounded once: the gradient of twelve rows sums over all cells of a
         batch, which bfloat16 could not hold.
@@ -147,17 +142,16 @@ class Reasoner(CanvasNetwork):
         return (self.config.width**0.5 * torch.cat([prefix_BPD, cells_BTD], dim=1)).to(self.compute_dtype)
 
     def initial_state(self, batch: int, cells: int) -> Tensor:
-        """The state [S, B, L, D] before the first step: the same vector everywhere, as a read-only view."""
+        """Return the state [S, B, L, D] before the first step: the same vector everywhere, as a read-only view."""
         shape = (-1, batch, self.config.prefix + cells, -1)
         return self.initial.to(self.compute_dtype)[:, None, None].expand(shape)
 
     def restart(self, state_SBLD: Tensor, halted_B: Tensor) -> Tensor:
-        """The state with the initial one in the slots that have halted."""
         initial_S11D = self.initial.to(state_SBLD.dtype)[:, None, None]
         return torch.where(halted_B[:, None, None], initial_S11D, state_SBLD)
 
     def uses_fused_kernels(self) -> bool:
-        """Whether this model, where it is now, computes its blocks with the fused kernels."""
+        """Return whether this model, where it is now, computes its blocks with the fused kernels."""
         config = self.config
         # Tiles of the attention kernel are powers of two, and matrix units take no fewer than 16 columns.
         possible = self.initial.is_cuda and config.head_width in (16, 32, 64, 128)
@@ -173,27 +167,13 @@ class Reasoner(CanvasNetwork):
     def kernels_in_use(self) -> str:
         return "fused" if self.uses_fused_kernels() else super().kernels_in_use()
 
-    def answers(self, asked: AskedBatch, steps: int) -> Iterator[tuple[Tensor, Tensor]]:
-        return refined_answers(self, asked, steps)
-
-    def compile_blocks(self, **options: Any) -> None:
-        """Compiles one application of each block in place with torch.compile; parameter names stay.
-
-        Blocks that use the fused kernels are left alone: there is nothing to compile.
-        The same compiled code serves all recurrences. Shapes are static, and a graph break or too many
-        recompilations are errors, unless `options` (torch.compile's) say otherwise.
-        """
-        if self.uses_fused_kernels():
-            return
-        # Each canvas size and batch size needs up to three graphs to train and one to infer; torch's limit of
-        # 8 would be met with the third size.
-        torch._dynamo.config.recompile_limit = max(64, torch._dynamo.config.recompile_limit)
-        for block in self.blocks:
-            block.compile(**{"dynamic": False, "fullgraph": True, **options})
+    def compile_parts(self, **options: Any) -> None:
+        if not self.uses_fused_kernels():  # they leave nothing to compile
+            super().compile_parts(**options)
 
 
 def count_parameters(module: nn.Module, initial_state: bool = True) -> int:
-    """Parameters of a module, by default with a reasoner's untrained initial state, as the paper counts."""
+    """Count the parameters of a module, by default with a reasoner's untrained initial state, as the paper counts."""
     count = sum(parameter.numel() for parameter in module.parameters())
     if initial_state:
         count += sum(part.initial.numel() for part in module.modules() if isinstance(part, Reasoner))

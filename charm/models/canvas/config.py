@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from charm.errors import CharmError
-from charm.models.config import NetworkConfig
+from charm.models.config import MOST, NetworkConfig
 
 if TYPE_CHECKING:
     from charm.models.canvas.backbone import Reasoner
@@ -46,21 +48,23 @@ class CanvasConfig(NetworkConfig):
     """How blocks are computed: "plain" PyTorch, or "fused" Triton kernels for NVIDIA GPUs, which "auto" uses for
     bfloat16 there. The model is the same."""
 
-    described: ClassVar[str] = "a recurrent reasoner"
+    described: ClassVar[str] = "a recurrent reasoner ({kind})"
     unused: ClassVar[frozenset[str]] = frozenset({"tokens"})
+    limits: ClassVar[Mapping[str, tuple[float, float]]] = {
+        **NetworkConfig.limits,
+        "vocab": (2, MOST),
+        "horizon_layers": (0, MOST),
+        "exploration": (0, 1),
+    }
     fixed_depths: ClassVar[bool] = False
     sure: ClassVar[str] = "halting"
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.horizon > self.recurrences:
-            raise CharmError(
-                f"reasoner horizon must be <= its {self.recurrences} recurrences, got {self.horizon}"
-            )
+            raise CharmError(f"reasoner horizon must be <= its {self.recurrences} recurrences, got {self.horizon}")
         depth = self.layers * self.recurrences
-        if self.horizon_layers and not (
-            isinstance(self.horizon_layers, int) and self.layers <= self.horizon_layers <= depth
-        ):
+        if self.horizon_layers and not self.layers <= self.horizon_layers <= depth:
             raise CharmError(
                 f"reasoner horizon_layers must be 0 or from {self.layers} (one block) to {depth} (all layers); "
                 f"got {self.horizon_layers!r}"
@@ -76,15 +80,8 @@ class CanvasConfig(NetworkConfig):
                 f"reasoner kind hrm carries gradients through its last two applications, "
                 f"so horizon must be 1; got {self.horizon}"
             )
-        if self.rope == "2d" and self.head_width % 4 != 0:
-            raise CharmError(
-                f"reasoner head width {self.head_width} (width / heads) is not divisible by 4, "
-                f"as 2d rotary positions need"
-            )
         if self.halt_outputs not in (1, 2):
             raise CharmError(f"reasoner halt_outputs must be 1 or 2, got {self.halt_outputs!r}")
-        if not 0 <= self.exploration <= 1:
-            raise CharmError(f"reasoner exploration must be a probability, got {self.exploration}")
 
     def build(self, seed: int = 0) -> Reasoner:
         from charm.models.canvas.backbone import Reasoner
@@ -120,15 +117,15 @@ class CanvasConfig(NetworkConfig):
         return self.refinement_steps
 
     @property
-    def explored(self) -> float:
-        return self.exploration
+    def rotated(self) -> int:
+        return 4 if self.rope == "2d" else 2  # a pair for each axis
 
     @property
     def voting_steps(self) -> tuple[int, ...]:
         """The last refinement step."""
         return (self.refinement_steps,)
 
-    @property
+    @cached_property
     def learning_layers(self) -> int:
         """How many of a step's last layers carry gradients; of trm and hrm, in one of a cycle's applications."""
         return self.horizon_layers or self.horizon * self.layers
@@ -148,17 +145,15 @@ class CanvasConfig(NetworkConfig):
 
 
 def trm() -> CanvasConfig:
-    """TRM on ARC: 3 cycles of 4 + 1 applications of two layers, gradients through the last cycle."""
+    """Return TRM's shape on ARC: 3 cycles of 4 + 1 applications of two layers, gradients through the last cycle."""
     return CanvasConfig(kind="trm", layers=2, recurrences=3, inner=4, horizon=1, ffn="swiglu", halt_outputs=2)
 
 
 def hrm() -> CanvasConfig:
-    """HRM on ARC: 2 cycles of 2 + 1 applications of two blocks, gradients through the last of each."""
+    """Return HRM's shape on ARC: 2 cycles of 2 + 1 applications of two blocks, gradients through the last of each."""
     return CanvasConfig(kind="hrm", recurrences=2, inner=2, horizon=1, prefix=1, ffn="swiglu", halt_outputs=2)
 
 
 def car() -> CanvasConfig:
-    """The small backbone for cellular automata. The paper does not give its heads; ours stay 64 wide."""
-    return CanvasConfig(
-        width=256, heads=4, layers=2, recurrences=6, horizon=3, ffn="swiglu", refinement_steps=4
-    )
+    """Return the small backbone for cellular automata. The paper does not give its heads; ours stay 64 wide."""
+    return CanvasConfig(width=256, heads=4, layers=2, recurrences=6, horizon=3, ffn="swiglu", refinement_steps=4)

@@ -386,9 +386,7 @@ def norm_backward(dout_MD: Tensor, out_MD: Tensor, scale_M: Tensor) -> Tensor:
     return dsum_MD
 
 
-def rotate(
-    qkv_MD: Sequence[Tensor], out_ME: Tensor, turn: Rotation, parts: range, inverse: bool = False
-) -> None:
+def rotate(qkv_MD: Sequence[Tensor], out_ME: Tensor, turn: Rotation, parts: range, inverse: bool = False) -> None:
     """Write the queries and keys, rotated by their position's angle (or back), and the values into out [M, 3D].
 
     `parts` selects among the three. An input may be the same memory as its part of the output.
@@ -475,9 +473,7 @@ class _Project(torch.autograd.Function):
 
     @staticmethod
     @once_differentiable
-    def backward(
-        ctx: Any, dq_BLNH: Tensor, dk_BLNH: Tensor, dv_BLNH: Tensor, dx_BLD: Tensor
-    ) -> tuple[Any, ...]:
+    def backward(ctx: Any, dq_BLNH: Tensor, dk_BLNH: Tensor, dv_BLNH: Tensor, dx_BLD: Tensor) -> tuple[Any, ...]:
         x_MD, weight = ctx.saved_tensors
         width = x_MD.shape[1]
         dqkv_ME = x_MD.new_empty(len(x_MD), 3 * width)

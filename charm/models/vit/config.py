@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from charm.errors import CharmError
 from charm.models.config import NetworkConfig, SolvingTraits
 from charm.tasks.canvas import LARGE_SIDE, VOCABULARY
 
@@ -28,12 +28,14 @@ class VitConfig(NetworkConfig):
     placements: int = 10
     """Random scales and places of the input at which each view votes."""
 
-    described: ClassVar[str] = (
-        "a vision transformer after VARC and LoopViT, which is not the paper's architecture"
-    )
+    described: ClassVar[str] = "a vision transformer after VARC and LoopViT, which is not the paper's architecture"
     unused: ClassVar[frozenset[str]] = frozenset({"tokens", "halt_weight"})
     canvas: ClassVar[str] = "large"
-    rotated: ClassVar[int] = 4  # a pair for each axis
+    limits: ClassVar[Mapping[str, tuple[float, float]]] = {
+        **NetworkConfig.limits,
+        "dropout": (0, 0.99),
+        "placements": (1, 255),  # votes store its number in a byte
+    }
     solving: ClassVar[SolvingTraits] = SolvingTraits(
         mode="full",
         asked_at_once=128,  # it learns in small batches, and is asked ten times for each view
@@ -53,11 +55,6 @@ class VitConfig(NetworkConfig):
         },
     )
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.placements > 255:  # votes store its number in a byte
-            raise CharmError(f"reasoner placements must be <= 255, got {self.placements}")
-
     def build(self, seed: int = 0) -> Vit:
         from charm.models.vit.network import Vit
 
@@ -73,26 +70,30 @@ class VitConfig(NetworkConfig):
         return forward, 3 * forward - ends  # what symbols there are has no gradient
 
     @property
+    def rotated(self) -> int:
+        return 4  # a pair for each axis
+
+    @property
     def voting_steps(self) -> tuple[int, ...]:
         """One for each placement."""
         return tuple(range(1, self.placements + 1))
 
 
 def varc() -> VitConfig:
-    """VARC's ViT."""
+    """Return VARC's ViT."""
     return VitConfig()
 
 
 def loopvit() -> VitConfig:
-    """LoopViT's large size: VARC with six layers that are repeated six times, wider inside."""
+    """Return LoopViT's large size: VARC with six layers that are repeated six times, wider inside."""
     return VitConfig(layers=6, recurrences=6, expansion=4.5)
 
 
 def loopvit_medium() -> VitConfig:
-    """LoopViT's medium size: as wide as the large one, and no wider inside than outside."""
+    """Return LoopViT's medium size: as wide as the large one, and no wider inside than outside."""
     return VitConfig(layers=6, recurrences=6)
 
 
 def loopvit_small() -> VitConfig:
-    """LoopViT's small size: half as wide."""
+    """Return LoopViT's small size: half as wide."""
     return VitConfig(width=256, heads=4, layers=6, recurrences=6, expansion=3.0)

@@ -2,10 +2,10 @@
 
 A canvas of 64 x 64 tokens is cut into patches of 2 x 2. The task's vector is one more token. Attention reads the task
 and the patches that hold a part of the input grid; every patch asks. LoopViT repeats the same layers, with a learned
-vector for each repeat, and learns from all of them.
+vector for each repeat, and learns from all of them. Each step of an answer is a new random placement of the question.
 
-Shapes: B examples, T cells, P patches, L = 1 + P positions, M = B * L, D width, F inner width, N heads, H head width,
-V tokens.
+Shapes: B examples, T cells, P patches, L = 1 + P positions, M = B * L, D width, F inner width, N heads (in answers,
+questions under views), H head width, V tokens.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from collections.abc import Collection, Iterator
 from functools import partial
 from typing import Any, NamedTuple
 
+import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
@@ -21,12 +22,14 @@ from torch.nn.attention.varlen import varlen_attn
 
 from charm.errors import CharmError
 from charm.initial import truncated_normal_
-from charm.models.canvas.slots import CanvasNetwork
-from charm.models.layers import NORM_EPS, Rotation, dropped, rotate, rotation
-from charm.models.network import AskedBatch
+from charm.models.canvas.answers import Placement, lift_grids, placed_inputs, refine
+from charm.models.canvas.training import CanvasNetwork
+from charm.models.layers import NORM_EPS, Rotation, drop, rotate, rotation
+from charm.models.network import AskedBatch, BatchSize, Metrics, log_odds
 from charm.models.vit.config import PATCH, VitConfig
-from charm.models.vit.placement import placed_answers
-from charm.tasks.canvas import LARGE_SIDE, PAD, VOCABULARY
+from charm.tasks import keyed
+from charm.tasks.canvas import FULL_SIDE, LARGE_SIDE, MARGIN, PAD, VOCABULARY, most_scale
+from charm.tasks.keyed import Numbers
 
 PATCHES = LARGE_SIDE // PATCH  # along a side
 VECTOR_STD = 0.02  # of symbols, positions and repeats at the start
@@ -41,9 +44,7 @@ class Affine(nn.Module):
 
     def __init__(self, inputs: int, outputs: int, generator: torch.Generator) -> None:
         super().__init__()
-        self.weight = nn.Parameter(
-            truncated_normal_(torch.empty(outputs, inputs), (3 * inputs) ** -0.5, generator)
-        )
+        self.weight = nn.Parameter(truncated_normal_(torch.empty(outputs, inputs), (3 * inputs) ** -0.5, generator))
         self.bias = nn.Parameter(torch.zeros(outputs))
 
     def forward(self, x: Tensor) -> Tensor:
@@ -105,14 +106,12 @@ class _Gather(torch.autograd.Function):
 
 
 def packs(x: Tensor) -> bool:
-    """Whether only what may be read is given to a kernel for sequences of any length, a third of all on average."""
+    """Return whether a kernel for sequences of any length gets only what may be read, a third of all on average."""
     return x.is_cuda and x.dtype == torch.bfloat16
 
 
-def attend(
-    q_BLNH: Tensor, k_BLNH: Tensor, v_BLNH: Tensor, readable: Readable, dropout: float = 0.0
-) -> Tensor:
-    """Every position asks those that may be read, [B, L, N, H]; `dropout` is the share of attention weights dropped."""
+def attend(q_BLNH: Tensor, k_BLNH: Tensor, v_BLNH: Tensor, readable: Readable, dropout: float = 0.0) -> Tensor:
+    """Let every position ask those that may be read, [B, L, N, H]; `dropout` is the share of weights dropped."""
     if dropout or not packs(q_BLNH):  # the kernel of packed sequences cannot drop
         q, k, v = (part.transpose(1, 2) for part in (q_BLNH, k_BLNH, v_BLNH))
         seen_B11L = readable.seen_BL[:, None, None]
@@ -144,26 +143,25 @@ class VitLayer(nn.Module):
     def forward(self, x_BLD: Tensor, turn: Rotation, readable: Readable) -> Tensor:
         qkv_BL3NH = self.qkv(x_BLD).unflatten(-1, (3, self.heads, -1))
         q_BLNH, k_BLNH = rotate(qkv_BL3NH[:, :, :2], turn).unbind(2)
-        drop = partial(dropped, share=self.dropout, training=self.training)
+        thin = partial(drop, share=self.dropout, training=self.training)
         dropout = self.dropout if self.training and torch.is_grad_enabled() else 0.0
         mixed_BLNH = attend(q_BLNH, k_BLNH, qkv_BL3NH[:, :, 2], readable, dropout)
-        x_BLD = self.norm_attention(x_BLD + drop(drop(self.out(mixed_BLNH.flatten(2)))))
-        inner_BLF = drop(F.gelu(self.up(x_BLD)))
-        return self.norm_feed_forward(x_BLD + drop(self.down(inner_BLF)))
+        x_BLD = self.norm_attention(x_BLD + thin(thin(self.out(mixed_BLNH.flatten(2)))))
+        inner_BLF = thin(F.gelu(self.up(x_BLD)))
+        return self.norm_feed_forward(x_BLD + thin(self.down(inner_BLF)))
 
 
 class Vit(CanvasNetwork):
     """Symbol embedding, patches, layers and head; `seed` decides its start. It answers as a reasoner does that takes
     one refinement step, carries no state and has no halt head."""
 
-    initial: Tensor
+    config: VitConfig
 
     def __init__(self, config: VitConfig, seed: int = 0) -> None:
-        super().__init__()
+        super().__init__(config)
         generator = torch.Generator().manual_seed(seed)
-        self.config = config
-        self.compute_dtype: torch.dtype = getattr(torch, config.compute_dtype)
         width = config.width
+        self.rope = (config.rope_base, config.head_width)
         self.tokens = nn.Parameter(truncated_normal_(torch.empty(VOCABULARY, width), VECTOR_STD, generator))
         self.patch = Affine(PATCH**2 * width, width, generator)
         places = torch.empty(PATCHES**2, width)
@@ -175,39 +173,35 @@ class Vit(CanvasNetwork):
             self.repeats = nn.Parameter(vectors)
         self.norm = Norm(width)
         self.head = Affine(width, PATCH**2 * VOCABULARY, generator)
-        self.register_buffer("initial", torch.empty(0, width), persistent=False)
 
     def elementwise_parameters(self) -> list[nn.Parameter]:
-        """Matrices whose rows are single symbols, places or repeats: to be moved by AdamW, never by Muon."""
         repeats = [] if self.repeats is None else [self.repeats]
         return [self.tokens, self.positions, self.head.weight, *repeats]
 
     def forward(
         self, state_SBLD: Tensor, tokens_BT: Tensor, task_BD: Tensor, side: int
     ) -> tuple[Tensor, Tensor, Tensor]:
-        """The state as it was (there is none), the logits of every cell [B, T, V] and halt logits of 0, [B]."""
+        """Return the state as it was (there is none), the logits of every cell [B, T, V] and halt logits of 0, [B]."""
         if side != LARGE_SIDE or tokens_BT.shape[1] != LARGE_SIDE**2:
-            raise CharmError(
-                f"a vit answers canvases of side {LARGE_SIDE}, got {side}; set data.canvas to large"
-            )
+            raise CharmError(f"a vit answers canvases of side {LARGE_SIDE}, got {side}; set data.canvas to large")
         config = self.config
-        cos_PH, sin_PH = rotation(PATCHES, 0, "2d", config.rope_base, config.head_width, tokens_BT.device)
+        cos_PH, sin_PH = rotation(PATCHES, 0, "2d", *self.rope, tokens_BT.device)
         # The task is not turned, and so stands where the first patch does: at (0, 0).
         turn = F.pad(cos_PH, (0, 0, 1, 0), value=1.0), F.pad(sin_PH, (0, 0, 1, 0))
         patches_BPK = cut(tokens_BT)
         x_BLD = torch.cat([task_BD[:, None].to(self.compute_dtype), self.embed(patches_BPK)], dim=1)
-        x_BLD = dropped(x_BLD, config.dropout, self.training)
-        readable = Readable.of(seen(patches_BPK))
+        x_BLD = drop(x_BLD, config.dropout, self.training)
+        readable = Readable.of(find_readable(patches_BPK))
         for repeat in range(config.recurrences):
             if self.repeats is not None:
                 x_BLD = x_BLD + self.repeats[repeat].to(x_BLD.dtype)
             for block in self.blocks:
                 x_BLD = block(x_BLD, turn, readable)
         logits_BPKV = self.head(self.norm(x_BLD[:, 1:])).unflatten(-1, (PATCH**2, VOCABULARY))
-        return state_SBLD, joined(logits_BPKV).float(), logits_BPKV.new_zeros(len(tokens_BT)).float()
+        return state_SBLD, join(logits_BPKV).float(), logits_BPKV.new_zeros(len(tokens_BT)).float()
 
     def embed(self, patches_BPK: Tensor) -> Tensor:
-        """A patch's vector [B, P, D]: the convolution of its symbols' vectors, and its learned position.
+        """Return each patch's vector [B, P, D]: the convolution of its symbols' vectors, and its learned position.
 
         Twelve symbols at four places give 48 possible terms. They are computed first, and each patch adds up its four.
         """
@@ -218,15 +212,17 @@ class Vit(CanvasNetwork):
         x_BPD = which_BPKV.flatten(2) @ terms_KVD.flatten(0, 1).to(self.compute_dtype)
         return x_BPD + (self.patch.bias + self.positions).to(self.compute_dtype)
 
-    def initial_state(self, batch: int, cells: int) -> Tensor:
-        """No state: an empty tensor with a place for every example."""
-        return self.initial.to(self.compute_dtype)[:, None, None].expand(0, batch, 1, -1)
-
-    def restart(self, state_SBLD: Tensor, halted_B: Tensor) -> Tensor:
-        return state_SBLD
+    def loss(self, logits_BTV: Tensor, halt: Tensor, targets_BT: Tensor, size: BatchSize) -> tuple[Tensor, Metrics]:
+        return canvas_loss(logits_BTV, targets_BT, size.examples)
 
     def answers(self, asked: AskedBatch, steps: int) -> Iterator[tuple[Tensor, Tensor]]:
-        return placed_answers(self, asked, steps)
+        bound_N = np.array(asked.bounds, np.int64)[asked.question_N.cpu()]
+        for draw in range(1, steps + 1):
+            where = random_placement(asked.question_N, asked.row_N, bound_N, draw)
+            for logits_NTV, _ in refine(self, placed_inputs(asked, where), asked.task_ND, 1):
+                found_NT, best_NT = logits_NTV.log_softmax(-1).max(-1)
+                answer_NT, inside_NT = lift_grids(best_NT, where)
+                yield answer_NT, _log_odds(found_NT, inside_NT, answer_NT)
 
     def try_shapes(self, learning: Collection[int], voting: int) -> None:
         device, cells = self.tokens.device, LARGE_SIDE**2
@@ -238,26 +234,65 @@ class Vit(CanvasNetwork):
             if learns:
                 logits.sum().backward()
 
-    def compile_blocks(self, **options: Any) -> None:
-        """Compiles the layers in place with torch.compile; parameter names stay."""
-        torch._dynamo.config.recompile_limit = max(64, torch._dynamo.config.recompile_limit)
-        for block in self.blocks:
-            block.compile(**{"dynamic": False, "fullgraph": True, **options})
+
+def canvas_loss(logits_BTV: Tensor, targets_BT: Tensor, global_batch: int) -> tuple[Tensor, Metrics]:
+    """Return the mean softmax cross-entropy of all targets of the batch, and what to log.
+
+    Large grids count for more, as they do in VARC. The loss of a part of the batch is weighed by its examples.
+    """
+    wanted_BT = targets_BT != PAD
+    nll_BT = F.cross_entropy(logits_BTV.flatten(0, 1), targets_BT.long().flatten(), reduction="none")
+    nll_BT = nll_BT.view_as(targets_BT)
+    mean = torch.where(wanted_BT, nll_BT, 0.0).sum() / wanted_BT.sum().clamp(min=1)
+    right_BT = (logits_BTV.argmax(-1) == targets_BT) & wanted_BT
+    valid_B = wanted_BT.any(1)
+    examples = valid_B.sum()
+    exact_B = (right_BT | ~wanted_BT).all(1) & valid_B
+    metrics = {
+        "token_loss": mean.detach(),
+        "token_accuracy": right_BT.sum() / wanted_BT.sum().clamp(min=1),
+        "exact_accuracy": exact_B.sum() / examples.clamp(min=1),
+        "examples": examples,
+    }
+    return mean * (len(targets_BT) / global_batch), metrics
 
 
 def cut(tokens_BT: Tensor) -> Tensor:
-    """Canvases [B, T] as patches [B, P, 4]: patches row by row, cells of a patch row by row."""
+    """Return canvases [B, T] as patches [B, P, 4]: patches row by row, cells of a patch row by row."""
     squares = tokens_BT.view(-1, PATCHES, PATCH, PATCHES, PATCH)
     return squares.transpose(2, 3).reshape(len(tokens_BT), PATCHES**2, PATCH**2)
 
 
-def joined(patches_BPKV: Tensor) -> Tensor:
-    """The inverse of `cut` for values [B, P, 4, V] of cells: [B, T, V]."""
+def join(patches_BPKV: Tensor) -> Tensor:
+    """Undo `cut` for values [B, P, 4, V] of cells: [B, T, V]."""
     count, _, _, vocab = patches_BPKV.shape
     squares = patches_BPKV.view(count, PATCHES, PATCHES, PATCH, PATCH, vocab)
     return squares.transpose(2, 3).reshape(count, LARGE_SIDE**2, vocab)
 
 
-def seen(patches_BPK: Tensor) -> Tensor:
-    """What attention may read, [B, L] bool: the task, and patches that hold a cell of the input grid."""
+def find_readable(patches_BPK: Tensor) -> Tensor:
+    """Return what attention may read, [B, L] bool: the task, and patches that have a cell of the input grid."""
     return F.pad((patches_BPK != PAD).any(-1), (1, 0), value=True)
+
+
+def random_placement(question_N: Tensor, row_N: Tensor, bound_N: Numbers, draw: int) -> Placement:
+    """Draw the `draw`-th random scale and place of each question, decided by (question, memory row, draw) alone.
+
+    Uniform over the scales at which a grid of side `bound_N` fits, then over its places. The bound is the longest side
+    that the task shows: the answer's own size is not known.
+    """
+    counters = question_N.cpu().numpy().astype(np.int64) << 32 | row_N.cpu().numpy()
+    table = np.array([1, *(most_scale(longest, LARGE_SIDE) for longest in range(1, FULL_SIDE + 1))])
+    scale = 1 + keyed.below(keyed.key_of("asked scale", draw), counters, table[bound_N])
+    room = LARGE_SIDE - MARGIN - bound_N * scale
+    top = MARGIN + keyed.below(keyed.key_of("asked top", draw), counters, room)
+    left = MARGIN + keyed.below(keyed.key_of("asked left", draw), counters, room)
+    return Placement(*(torch.from_numpy(part).to(row_N.device) for part in (top, left, scale)))
+
+
+def _log_odds(found_NT: Tensor, inside_NT: Tensor, answer_NT: Tensor) -> Tensor:
+    """Return the log-odds of answers from the log-probabilities of their tokens; the tokens of a cell count as one."""
+    mean_N = torch.where(inside_NT, found_NT, 0.0).sum(1) / inside_NT.sum(1).clamp(min=1)
+    sure_N = mean_N * (answer_NT > 0).sum(1)
+    sure_N = torch.where(inside_NT.any(1), sure_N, -100.0).clamp(max=-1e-7)
+    return log_odds(sure_N)

@@ -39,9 +39,7 @@ WRAPPERS = re.compile(r"^(module\.|_orig_mod\.)+")  # of distributed and compile
 def read_published(path: Path, names: Path | None, config: NetworkConfig) -> dict[str, Tensor]:
     """Read a state dict, which may be one entry of a checkpoint, and return the weights of `Vit(config)`."""
     if not isinstance(config, VitConfig):
-        raise CharmError(
-            f"--published needs a preset of VARC or LoopViT, got a network of kind {config.kind}"
-        )
+        raise CharmError(f"--published needs a preset of VARC or LoopViT, got a network of kind {config.kind}")
     try:
         found = torch.load(path, map_location="cpu", weights_only=True)
     except Exception as error:  # damage shows as many kinds of errors
@@ -61,19 +59,17 @@ def read_published(path: Path, names: Path | None, config: NetworkConfig) -> dic
     with charm_errors(f"{names}: not a JSON object of names", CharmError):
         chosen = read_json(names)
     try:
-        return converted(state, chosen, config)
+        return convert(state, chosen, config)
     except CharmError as error:
         raise CharmError(f"{path} with the names of {names}: {error}") from error
 
 
-def converted(state: Mapping[str, Tensor], names: Any, config: VitConfig) -> dict[str, Tensor]:
+def convert(state: Mapping[str, Tensor], names: Any, config: VitConfig) -> dict[str, Tensor]:
     """Return the weights of `Vit(config)`. Every tensor must be named, and every name must have its tensor."""
     parts = parts_of(config)
     named = dict(names) if isinstance(names, dict) else {}
     ignored = named.pop("ignored", [])
-    if not isinstance(ignored, list) or not all(
-        isinstance(name, str) for name in (*ignored, *named.values())
-    ):
+    if not isinstance(ignored, list) or not all(isinstance(name, str) for name in (*ignored, *named.values())):
         raise CharmError("every part must have a name, and ignored must be a list of names")
     if wrong := sorted(set(parts) ^ set(named)):
         raise CharmError(f"expected names of the parts {', '.join(parts)}; {', '.join(wrong)} differ")
@@ -89,7 +85,7 @@ def converted(state: Mapping[str, Tensor], names: Any, config: VitConfig) -> dic
         used.add(theirs)
         shape = list(state[theirs].shape)
         with charm_errors(f"{theirs}: shape {shape} does not fit {part}", RuntimeError, IndexError):
-            weights[ours] = _arranged(part, state[theirs].float(), config)
+            weights[ours] = _arrange(part, state[theirs].float(), config)
         if weights[ours].shape != place.shape:
             raise CharmError(f"{theirs}: expected {place.numel()} values as {part}, got shape {shape}")
     skip = [re.compile(re.escape(name).replace(r"\{\}", r"\d+")) for name in ignored]
@@ -106,7 +102,7 @@ def parts_of(config: VitConfig) -> list[str]:
     return list(dict.fromkeys(BLOCK.sub("", name).partition(".")[0] for name in weights))
 
 
-def _arranged(part: str, theirs: Tensor, config: VitConfig) -> Tensor:
+def _arrange(part: str, theirs: Tensor, config: VitConfig) -> Tensor:
     if part == "tokens":
         return theirs[SYMBOLS]
     if part == "head":

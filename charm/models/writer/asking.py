@@ -1,8 +1,12 @@
-"""Asking a writer: questions as sequences in, written answers as canvases out."""
+"""Asking a writer: questions as sequences in, written answers as canvases out; and how likely it finds candidates.
+
+Dimension letters: N questions or candidates under views, A tokens of an answer.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -10,8 +14,7 @@ import torch
 from torch import Tensor
 
 from charm.errors import CharmError
-from charm.models.canvas.halting import log_odds
-from charm.models.network import AskedBatch, Asking, Together
+from charm.models.network import AskedBatch, Asking, Together, log_odds
 from charm.models.writer.network import Writer
 from charm.models.writer.writing import inference_copy, questions, write
 from charm.tasks.batch import TURNS, PairBank
@@ -19,15 +22,20 @@ from charm.tasks.canvas import FULL_SIDE
 from charm.tasks.dataset import Dataset
 from charm.tasks.keyed import Numbers
 from charm.tasks.keys import Keys
-from charm.tasks.sequences import END, LONGEST_ANSWER, pack_pairs, to_canvas
+from charm.tasks.sampling import SWAPS
+from charm.tasks.sequences import END, LONGEST_ANSWER, pack_pairs, sequence_lengths, to_canvas
 from charm.tasks.task import Grid, Pair
 
+if TYPE_CHECKING:
+    from charm.models.model import CharmModel
+
 ROUNDS = (1, 4)  # views of a question before the second and the third round of its answers
+JUDGED, JUDGED_CPU = 65_536, 4096  # tokens of candidates read at once; more take up to a gigabyte and are no faster
 SHORT = 32  # tokens by which answers may differ that a CPU writes together, however short they are
 
 
 def likely_lengths(data: Dataset) -> npt.NDArray[np.int64]:
-    """Tokens of an answer to each question, judged by the longest output among its puzzle's training pairs.
+    """Return the tokens of an answer to each question, judged by the longest output among its puzzle's training pairs.
 
     A puzzle without any is judged by its question. Puzzles with answers of about one length are written together.
     """
@@ -50,12 +58,12 @@ def likely_lengths(data: Dataset) -> npt.NDArray[np.int64]:
 
 
 def answer_limit(likely: int) -> int:
-    """Tokens after which an answer is given up: what is longer by far than expected will hardly end at all."""
+    """Return the tokens after which an answer is given up: one that is far longer than expected hardly ever ends."""
     return min(2 * likely + 128, LONGEST_ANSWER)
 
 
 def at_once(writer: Writer, likely_N: Numbers, device: torch.device, batch: int) -> int:
-    """How many of these answers, in this order, can be written together: at most `batch`, at least one.
+    """Return how many of these answers, in this order, can be written together: at most `batch`, at least one.
 
     Keys and values of all their tokens must fit into a share of the device's memory; questions count as the longest.
     """
@@ -122,7 +130,7 @@ class AskingWriter(Asking):
 def write_answers(
     writer: Writer, asked: AskedBatch, limit: int = LONGEST_ANSWER, guessed: PairBank | None = None
 ) -> tuple[Tensor, Tensor]:
-    """Token canvases uint8 [N, 900] of the answers to questions under views, and each answer's log-odds to be right.
+    """Return token canvases uint8 [N, 900] of the answers to questions under views, and their log-odds to be right.
 
     `guessed` has a guess for each question of the bank (`drafts`); the answers are the same without.
     """
@@ -140,7 +148,7 @@ def write_answers(
 
 
 def _drafted(bank: PairBank, keys: Keys, question_N: Tensor, row_N: Tensor) -> Tensor:
-    """The outputs of these pairs under views as tokens [N, A], END after the last."""
+    """Return the outputs of these pairs under views as tokens [N, A], END after the last."""
     swaps_N = TURNS.to(row_N.device)[-1, keys.dihedral[row_N].long()]
     shape_N4 = bank.shape[question_N]
     shape_N4 = torch.where(swaps_N[:, None] == 1, shape_N4[:, [1, 0, 3, 2]], shape_N4)
@@ -149,3 +157,28 @@ def _drafted(bank: PairBank, keys: Keys, question_N: Tensor, row_N: Tensor) -> T
     pack = pack_pairs(bank, keys, question_N, row_N, ends_N, int(ends_N[-1]))
     at_NA = pack.answers_N.long()[:, None] + torch.arange(int(output_N.max()) + 1, device=row_N.device)
     return torch.where(at_NA < ends_N[:, None], pack.token_L[at_NA.clamp(max=len(pack.token_L) - 1)], END)
+
+
+@torch.inference_mode()
+def log_likelihoods(
+    writer: Writer, model: CharmModel, pairs: PairBank, keys: Keys, pair_N: Numbers, row_N: Numbers
+) -> npt.NDArray[np.float32]:
+    """Return the log-probabilities [N] of the outputs of pairs under the views of memory rows."""
+    writer, device = inference_copy(writer), writer.tokens.device
+    length_N = sequence_lengths(pairs.shape.numpy()[pair_N], SWAPS[keys.dihedral.numpy()[row_N]])
+    order = np.argsort(length_N, kind="stable")
+    end_N = np.cumsum(length_N[order])
+    pairs, keys = pairs.to(device), keys.to(device)
+    most = JUDGED_CPU if device.type == "cpu" else JUDGED
+    found_N = np.empty(len(pair_N), np.float32)
+    first = done = 0  # sequences and tokens
+    while first < len(order):
+        last = int(np.searchsorted(end_N, done + most, side="right"))
+        chosen = order[first:last]
+        pair, row, end = (
+            torch.from_numpy(column).to(device) for column in (pair_N[chosen], row_N[chosen], end_N[first:last] - done)
+        )
+        pack = pack_pairs(pairs, keys, pair, row, end, int(end_N[last - 1]) - done)
+        found_N[chosen] = writer.log_likelihood(pack, model.task(row)).float().cpu().numpy()
+        first, done = last, int(end_N[last - 1])
+    return found_N

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal
 
@@ -32,6 +33,7 @@ class WriterConfig(NetworkConfig):
     unused: ClassVar[frozenset[str]] = frozenset(
         {"batch", "accumulate", "halt_weight", "shard_tables", "data.canvas", "data.scales"}
     )
+    limits: ClassVar[Mapping[str, tuple[float, float]]] = {**NetworkConfig.limits, "dropout": (0, 0.99)}
     judges: ClassVar[bool] = True
     starts_from_mean: ClassVar[bool] = True
     solving: ClassVar[SolvingTraits] = SolvingTraits(

@@ -78,12 +78,36 @@ def _store_turned_back(
 
 
 @triton.jit
-def _rows(
-    x_ptr: tl.tensor, row: tl.tensor, there: tl.tensor, stride: tl.constexpr, K: tl.constexpr
-) -> tl.tensor:
+def _rows(x_ptr: tl.tensor, row: tl.tensor, there: tl.tensor, stride: tl.constexpr, K: tl.constexpr) -> tl.tensor:
     """Load rows of one head, [rows, K]."""
     at = row[:, None].to(tl.int64) * stride + tl.arange(0, K)[None, :]
     return tl.load(x_ptr + at, there[:, None], 0.0)
+
+
+@triton.jit
+def _block(blocks_ptr: tl.tensor) -> tuple[tl.tensor, tl.tensor, tl.tensor, tl.tensor]:
+    """Load this program's block: its first token, and begin, answer and end of its sequence."""
+    at = blocks_ptr + 4 * tl.program_id(0)
+    return tl.load(at), tl.load(at + 1), tl.load(at + 2), tl.load(at + 3)
+
+
+@triton.jit
+def _scores(
+    q1: tl.tensor,
+    q2: tl.tensor,
+    key: tl.tensor,
+    k_ptr: tl.tensor,
+    turn_ptr: tl.tensor,
+    tokens: tl.tensor,
+    end: tl.tensor,
+    width: tl.constexpr,
+    P: tl.constexpr,
+) -> tuple[tl.tensor, tl.tensor, tl.tensor, tl.tensor]:
+    """Return keys as two halves, values, and queries . keys."""
+    k1, k2 = _rotated(k_ptr, turn_ptr, key, key < end, tokens, 3 * width, P)
+    v = _rows(k_ptr + width, key, key < end, 3 * width, 2 * P)
+    score = tl.dot(q1, tl.trans(k1), input_precision="ieee")
+    return k1, k2, v, tl.dot(q2, tl.trans(k2), score, input_precision="ieee")
 
 
 @triton.jit
@@ -96,20 +120,15 @@ def _forward_step(
     total: tl.tensor,
     mixed: tl.tensor,
     k_ptr: tl.tensor,
-    v_ptr: tl.tensor,
     turn_ptr: tl.tensor,
     tokens: tl.tensor,
     end: tl.tensor,
     scale: tl.constexpr,
-    stride: tl.constexpr,
+    width: tl.constexpr,
     P: tl.constexpr,
     MASKED: tl.constexpr,
 ) -> tuple[tl.tensor, tl.tensor, tl.tensor]:
-    there = key < end
-    k1, k2 = _rotated(k_ptr, turn_ptr, key, there, tokens, stride, P)
-    v = _rows(v_ptr, key, there, stride, 2 * P)
-    score = tl.dot(q1, tl.trans(k1), input_precision="ieee")
-    score = tl.dot(q2, tl.trans(k2), score, input_precision="ieee")
+    _, _, v, score = _scores(q1, q2, key, k_ptr, turn_ptr, tokens, end, width, P)
     if MASKED:
         score = tl.where(key[None, :] <= limit[:, None], score, float("-inf"))
     new = tl.maximum(most, tl.max(score, 1) * scale)
@@ -134,20 +153,17 @@ def _forward_kernel(
     QUERIES: tl.constexpr,
     KEYS: tl.constexpr,
 ) -> None:
-    blocks_ptr += 4 * tl.program_id(0)
-    head = tl.program_id(1)
-    first, end = tl.load(blocks_ptr), tl.load(blocks_ptr + 3)
+    first, begin, answer, end = _block(blocks_ptr)
     if first >= end:
         return
-    begin, answer = tl.load(blocks_ptr + 1), tl.load(blocks_ptr + 2)
+    head = tl.program_id(1)
     width: tl.constexpr = H * 2 * P
-    stride: tl.constexpr = 3 * width
     q_ptr = qkv_ptr + head * (2 * P)
-    k_ptr, v_ptr = q_ptr + width, q_ptr + 2 * width
+    k_ptr = q_ptr + width
     query = first + tl.arange(0, QUERIES)
     inside = query < end
     limit = tl.maximum(query, answer - 1)
-    q1, q2 = _rotated(q_ptr, turn_ptr, query, inside, tokens, stride, P)
+    q1, q2 = _rotated(q_ptr, turn_ptr, query, inside, tokens, 3 * width, P)
     most = tl.full([QUERIES], float("-inf"), tl.float32)
     total = tl.zeros([QUERIES], tl.float32)
     mixed = tl.zeros([QUERIES, 2 * P], tl.float32)
@@ -157,12 +173,12 @@ def _forward_kernel(
     for start in range(begin, free, KEYS):
         most, total, mixed = _forward_step(
             start + tl.arange(0, KEYS), limit, q1, q2, most, total, mixed,
-            k_ptr, v_ptr, turn_ptr, tokens, end, scale, stride, P, False,
+            k_ptr, turn_ptr, tokens, end, scale, width, P, False,
         )  # fmt: skip
     for start in range(free, last, KEYS):
         most, total, mixed = _forward_step(
             start + tl.arange(0, KEYS), limit, q1, q2, most, total, mixed,
-            k_ptr, v_ptr, turn_ptr, tokens, end, scale, stride, P, True,
+            k_ptr, turn_ptr, tokens, end, scale, width, P, True,
         )  # fmt: skip
     some = total > 0  # padding sees nothing
     mixed = mixed / tl.where(some, total, 1.0)[:, None]
@@ -184,20 +200,15 @@ def _query_step(
     dq1: tl.tensor,
     dq2: tl.tensor,
     k_ptr: tl.tensor,
-    v_ptr: tl.tensor,
     turn_ptr: tl.tensor,
     tokens: tl.tensor,
     end: tl.tensor,
     scale: tl.constexpr,
-    stride: tl.constexpr,
+    width: tl.constexpr,
     P: tl.constexpr,
     MASKED: tl.constexpr,
 ) -> tuple[tl.tensor, tl.tensor]:
-    there = key < end
-    k1, k2 = _rotated(k_ptr, turn_ptr, key, there, tokens, stride, P)
-    v = _rows(v_ptr, key, there, stride, 2 * P)
-    score = tl.dot(q1, tl.trans(k1), input_precision="ieee")
-    score = tl.dot(q2, tl.trans(k2), score, input_precision="ieee")
+    k1, k2, v, score = _scores(q1, q2, key, k_ptr, turn_ptr, tokens, end, width, P)
     weight = tl.exp2(score * scale - lse[:, None])
     if MASKED:
         weight = tl.where(key[None, :] <= limit[:, None], weight, 0.0)
@@ -225,20 +236,17 @@ def _backward_queries_kernel(
     QUERIES: tl.constexpr,
     KEYS: tl.constexpr,
 ) -> None:
-    blocks_ptr += 4 * tl.program_id(0)
-    head = tl.program_id(1)
-    first, end = tl.load(blocks_ptr), tl.load(blocks_ptr + 3)
+    first, begin, answer, end = _block(blocks_ptr)
     if first >= end:
         return
-    begin, answer = tl.load(blocks_ptr + 1), tl.load(blocks_ptr + 2)
+    head = tl.program_id(1)
     width: tl.constexpr = H * 2 * P
-    stride: tl.constexpr = 3 * width
     q_ptr = qkv_ptr + head * (2 * P)
-    k_ptr, v_ptr = q_ptr + width, q_ptr + 2 * width
+    k_ptr = q_ptr + width
     query = first + tl.arange(0, QUERIES)
     inside = query < end
     limit = tl.maximum(query, answer - 1)
-    q1, q2 = _rotated(q_ptr, turn_ptr, query, inside, tokens, stride, P)
+    q1, q2 = _rotated(q_ptr, turn_ptr, query, inside, tokens, 3 * width, P)
     dout = _rows(dout_ptr + head * (2 * P), query, inside, width, 2 * P)
     out = _rows(out_ptr + head * (2 * P), query, inside, width, 2 * P)
     delta = tl.sum(out.to(tl.float32) * dout.to(tl.float32), 1)
@@ -251,16 +259,16 @@ def _backward_queries_kernel(
     for start in range(begin, free, KEYS):
         dq1, dq2 = _query_step(
             start + tl.arange(0, KEYS), limit, q1, q2, dout, lse, delta, dq1, dq2,
-            k_ptr, v_ptr, turn_ptr, tokens, end, scale, stride, P, False,
+            k_ptr, turn_ptr, tokens, end, scale, width, P, False,
         )  # fmt: skip
     for start in range(free, last, KEYS):
         dq1, dq2 = _query_step(
             start + tl.arange(0, KEYS), limit, q1, q2, dout, lse, delta, dq1, dq2,
-            k_ptr, v_ptr, turn_ptr, tokens, end, scale, stride, P, True,
+            k_ptr, turn_ptr, tokens, end, scale, width, P, True,
         )  # fmt: skip
     natural: tl.constexpr = scale * 0.6931471805599453  # 1 / sqrt(K)
     dq_ptr = dqkv_ptr + head * (2 * P)
-    _store_turned_back(dq_ptr, turn_ptr, dq1 * natural, dq2 * natural, query, inside, tokens, stride, P)
+    _store_turned_back(dq_ptr, turn_ptr, dq1 * natural, dq2 * natural, query, inside, tokens, 3 * width, P)
 
 
 @triton.jit
@@ -321,23 +329,20 @@ def _backward_keys_kernel(
     QUERIES: tl.constexpr,
     KEYS: tl.constexpr,
 ) -> None:
-    blocks_ptr += 4 * tl.program_id(0)
-    head = tl.program_id(1)
-    first, end = tl.load(blocks_ptr), tl.load(blocks_ptr + 3)
+    first, begin, answer, end = _block(blocks_ptr)
     if first >= end:
         return
-    begin, answer = tl.load(blocks_ptr + 1), tl.load(blocks_ptr + 2)
+    head = tl.program_id(1)
     width: tl.constexpr = H * 2 * P
-    stride: tl.constexpr = 3 * width
     q_ptr = qkv_ptr + head * (2 * P)
-    k_ptr, v_ptr = q_ptr + width, q_ptr + 2 * width
+    k_ptr = q_ptr + width
     dout_ptr += head * (2 * P)
     lse_ptr += head * tokens
     delta_ptr += head * tokens
     key = first + tl.arange(0, KEYS)
     inside = key < end
-    k1, k2 = _rotated(k_ptr, turn_ptr, key, inside, tokens, stride, P)
-    v = _rows(v_ptr, key, inside, stride, 2 * P)
+    k1, k2 = _rotated(k_ptr, turn_ptr, key, inside, tokens, 3 * width, P)
+    v = _rows(k_ptr + width, key, inside, 3 * width, 2 * P)
     dk1 = tl.zeros([KEYS, P], tl.float32)
     dk2 = tl.zeros([KEYS, P], tl.float32)
     dv = tl.zeros([KEYS, 2 * P], tl.float32)
@@ -359,8 +364,8 @@ def _backward_keys_kernel(
         )  # fmt: skip
     natural: tl.constexpr = scale * 0.6931471805599453
     dk_ptr = dqkv_ptr + width + head * (2 * P)
-    _store_turned_back(dk_ptr, turn_ptr, dk1 * natural, dk2 * natural, key, inside, tokens, stride, P)
-    at = key[:, None].to(tl.int64) * stride + tl.arange(0, 2 * P)[None, :]
+    _store_turned_back(dk_ptr, turn_ptr, dk1 * natural, dk2 * natural, key, inside, tokens, 3 * width, P)
+    at = key[:, None].to(tl.int64) * (3 * width) + tl.arange(0, 2 * P)[None, :]
     tl.store(dk_ptr + width + at, dv.to(dqkv_ptr.dtype.element_ty), inside[:, None])
 
 
@@ -393,9 +398,7 @@ def _blocks(edges_N2: Tensor, answers_N: Tensor, tokens: int, size: int) -> Tens
 
 
 @torch.library.custom_op("charm::attend_packed", mutates_args=())
-def attend_packed(
-    qkv: Tensor, turn: Tensor, forward: Tensor, queries: Tensor, keys: Tensor
-) -> tuple[Tensor, Tensor]:
+def attend_packed(qkv: Tensor, turn: Tensor, forward: Tensor, queries: Tensor, keys: Tensor) -> tuple[Tensor, Tensor]:
     """Return the attention [L, H, K] within the sequences of a pack, and log2 sums of exponentials [H, L].
 
     `qkv` is [L, 3, H, K], not yet rotated; `turn` [2, L, P] has the cosines and sines of the tokens' angles. The other
@@ -423,9 +426,7 @@ def attend_packed_backward(
     _backward_queries_kernel[(len(queries), heads)](
         qkv, turn, queries, out, lse, dout, delta, dqkv, *sizes, **BACKWARD_QUERIES
     )
-    _backward_keys_kernel[(len(keys), heads)](
-        qkv, turn, keys, lse, dout, delta, dqkv, *sizes, **BACKWARD_KEYS
-    )
+    _backward_keys_kernel[(len(keys), heads)](qkv, turn, keys, lse, dout, delta, dqkv, *sizes, **BACKWARD_KEYS)
     return dqkv
 
 
@@ -440,9 +441,7 @@ def _(qkv: Tensor, turn: Tensor, forward: Tensor, queries: Tensor, keys: Tensor)
 
 
 @attend_packed_backward.register_fake
-def _(
-    dout: Tensor, qkv: Tensor, turn: Tensor, queries: Tensor, keys: Tensor, out: Tensor, lse: Tensor
-) -> Tensor:
+def _(dout: Tensor, qkv: Tensor, turn: Tensor, queries: Tensor, keys: Tensor, out: Tensor, lse: Tensor) -> Tensor:
     return qkv.new_empty(qkv.shape)
 
 

@@ -26,12 +26,11 @@ from torch.nn.attention.varlen import varlen_attn
 from charm.devices import Place
 from charm.errors import CharmError
 from charm.initial import truncated_normal_
-from charm.models.layers import Linear, dropped, rms_norm
+from charm.models.layers import Linear, drop, rms_norm
 from charm.models.network import AskedBatch, Asking, BatchSize, Network
 from charm.models.writer.config import WriterConfig
+from charm.models.writer.cpu import GatedSilu, RmsNorm, Rotate, add_dropped, linear
 from charm.models.writer.packs import Packs, longest_sequence
-from charm.models.writer.passes import GatedSilu, RmsNorm, Rotate, add_dropped
-from charm.models.writer.products import linear
 from charm.tasks.batch import PairBank
 from charm.tasks.dataset import Dataset
 from charm.tasks.keyed import Numbers
@@ -57,7 +56,7 @@ class Blocks(NamedTuple):
     keys: Tensor
 
     def attend(self, qkv: Tensor, turn: Tensor) -> Tensor:
-        """Mixed values [L, H, K] of queries, keys and values [L, 3, H, K] that are not rotated yet."""
+        """Return mixed values [L, H, K] of queries, keys and values [L, 3, H, K] that are not rotated yet."""
         from charm.models.writer.kernels import attend_packed  # here alone: Triton is not everywhere
 
         return attend_packed(qkv, turn, *self)[0]
@@ -83,10 +82,8 @@ class WriterLayer(nn.Module):
             for branch in (self.out, self.down):
                 branch.weight.mul_((2 * config.layers * config.recurrences) ** -0.5)
 
-    def forward(
-        self, x: Tensor, turn: Tensor, attend: Attend | Blocks, index: int, last: Last | None = None
-    ) -> Tensor:
-        """With `last`, only the tokens that it picks leave the layer."""
+    def forward(self, x: Tensor, turn: Tensor, attend: Attend | Blocks, index: int, last: Last | None = None) -> Tensor:
+        """Apply the layer; with `last`, only the tokens that it picks leave it."""
         normal = _norm(x)
         if last is not None:
             weight, width = self.qkv.weight, x.shape[-1]
@@ -108,19 +105,18 @@ class WriterLayer(nn.Module):
     def add(self, x: Tensor, branch: Tensor) -> Tensor:
         if self.dropout and self.training and torch.is_grad_enabled() and _plain(x):
             return add_dropped(x, branch, self.dropout)
-        return x + dropped(branch, self.dropout, self.training)
+        return x + drop(branch, self.dropout, self.training)
 
 
 class Writer(Network):
     """Token embedding, layers and token head; `seed` decides its start."""
 
+    config: WriterConfig
     frequency_3P: Tensor
 
     def __init__(self, config: WriterConfig, seed: int = 0) -> None:
-        super().__init__()
+        super().__init__(config)
         generator = torch.Generator().manual_seed(seed)
-        self.config = config
-        self.compute_dtype = getattr(torch, config.compute_dtype)
         self._compiled_loss: Loss | None = None
         rows = torch.empty(SEQUENCE_VOCABULARY, config.width)
         self.tokens = nn.Parameter(truncated_normal_(rows, 1.0, generator))
@@ -130,20 +126,14 @@ class Writer(Network):
         self.register_buffer("frequency_3P", _frequencies(config), persistent=False)
 
     def examples(
-        self,
-        model: CharmModel,
-        data: Dataset,
-        size: BatchSize,
-        seed: int,
-        place: Place,
-        rehearsal: Dataset | None = None,
+        self, data: Dataset, size: BatchSize, seed: int, place: Place, rehearsal: Dataset | None = None
     ) -> Packs:
         if size.tokens % place.world or size.accumulate != 1:
             raise CharmError(
                 f"tokens ({size.tokens}) must divide among {place.world} processes, and accumulate must be 1"
             )
         own = (size.tokens // place.world, seed, place.device, place.rank, place.world)
-        return Packs(data, *own, rehearsed=None if rehearsal is None else Packs(rehearsal, *own))
+        return Packs(self, data, *own, rehearsed=None if rehearsal is None else Packs(self, rehearsal, *own))
 
     @property
     def body(self) -> nn.ModuleList:
@@ -162,12 +152,12 @@ class Writer(Network):
     def log_likelihoods(
         self, model: CharmModel, pairs: PairBank, keys: Keys, pair_N: Numbers, row_N: Numbers
     ) -> npt.NDArray[np.float32]:
-        from charm.models.writer.judging import log_likelihoods
+        from charm.models.writer.asking import log_likelihoods
 
         return log_likelihoods(self, model, pairs, keys, pair_N, row_N)
 
     def update_size(self, data: Dataset, tasks: int, asked: int, place: Place) -> int:
-        """Tokens in each update: as asked for, or by device and number of tasks."""
+        """Return the tokens in each update: as asked, or by device and number of tasks."""
         longest = longest_sequence(data)
         if asked or place.device.type == "cpu":
             return max(asked or 1024, longest)
@@ -185,13 +175,12 @@ class Writer(Network):
         return self._compiled_loss or self.loss
 
     def elementwise_parameters(self) -> list[nn.Parameter]:
-        """Matrices whose rows are single tokens: to be moved by AdamW, never by Muon."""
         return [self.tokens, self.head.weight]
 
     def forward(
         self, token: Tensor, place: Tensor, task: Tensor, attend: Attend | Blocks, last: Last | None = None
     ) -> Tensor:
-        """Logits [..., V] of the token after each of `token` [...], at `place` [..., 3], under `task` [..., D].
+        """Return the logits [..., V] of what follows each of `token` [...], at `place` [..., 3], under `task` [..., D].
 
         With `last`, only of the tokens that it picks.
         """
@@ -203,7 +192,7 @@ class Writer(Network):
         return linear(_norm(x), self.head.weight).float()
 
     def loss(self, pack: Pack, task_ND: Tensor) -> tuple[Tensor, dict[str, Tensor]]:
-        """Mean cross-entropy of the answers' tokens, each given the true ones before it; and what to log."""
+        """Return the mean cross-entropy of the answers' tokens, each given the true ones before it; and what to log."""
         found = self._follow(pack, task_ND)
         count = found.wanted.sum().clamp(min=1)
         loss = found.nll.sum() / count
@@ -222,13 +211,13 @@ class Writer(Network):
         }
 
     def log_likelihood(self, pack: Pack, task_ND: Tensor) -> Tensor:
-        """How likely each sequence's answer is, given its input: log-probabilities [N]."""
+        """Return the log-probability of each sequence's answer, given its input, [N]."""
         found = self._follow(pack, task_ND)
         return torch.zeros_like(task_ND[:, 0], dtype=torch.float32).index_add(0, found.example, -found.nll)
 
     def _follow(self, pack: Pack, task_ND: Tensor) -> Followed:
-        """Read a pack; what comes after each token of an answer, or after every token where shapes are fixed."""
-        arranged, attend, last = self._arranged(pack)
+        """Read a pack: what comes after each token of an answer, or after every token where shapes are fixed."""
+        arranged, attend, last = self._arrange(pack)
         task_LD = F.embedding(arranged.example_L, task_ND)
         logits = self(arranged.token_L, arranged.place_L3, task_LD, attend, last)
         target = torch.roll(arranged.token_L, -1)
@@ -237,11 +226,11 @@ class Writer(Network):
         nll = torch.where(wanted, F.cross_entropy(logits, target, reduction="none"), 0.0)
         return Followed(logits, target, example, wanted, nll)
 
-    def _arranged(self, pack: Pack) -> tuple[Pack, Attend | Blocks, Last | None]:
-        """The tokens of a pack as they are computed, attention within its sequences, and the last layer's."""
+    def _arrange(self, pack: Pack) -> tuple[Pack, Attend | Blocks, Last | None]:
+        """Return a pack in the order of computing, attention within its sequences, and the last layer's."""
         fused = self.uses_fused_kernels()
-        if not pack.token_L.is_cuda:
-            return _arranged(pack, self.config.reads)
+        if not pack.token_L.is_cuda or self.on_old_gpu:  # which has no FlashAttention either
+            return _arrange_by_shape(pack, self.config.reads)
         if not fused:
             return pack, _attend_within(pack, self.config.reads), None
         from charm.models.writer.kernels import tables
@@ -250,7 +239,7 @@ class Writer(Network):
         return pack, Blocks(*tables(pack.edges_N2, answers_N, len(pack.token_L))), None
 
     def uses_fused_kernels(self) -> bool:
-        """Whether this writer, where it is now, reads packs with the attention kernel of our own."""
+        """Return whether this writer, where it is now, reads packs with the attention kernel of our own."""
         config, at = self.config, self.tokens.device
         possible = HAS_TRITON and at.type == "cuda" and config.head_width in FUSED_WIDTHS
         if config.kernels == "fused" and not possible:
@@ -272,7 +261,7 @@ class Followed(NamedTuple):
 
 
 def _plain(x: Tensor) -> bool:
-    """Whether this is computed as it is written, so that fewer passes over memory are faster."""
+    """Return whether PyTorch runs this op by op in float32 on a CPU, where fewer passes over memory are faster."""
     return x.device.type == "cpu" and x.dtype == torch.float32 and not torch.compiler.is_compiling()
 
 
@@ -287,9 +276,9 @@ def _swiglu(x: Tensor) -> Tensor:
     return F.silu(gate) * up
 
 
-def _arranged(pack: Pack, reads: str) -> tuple[Pack, Attend, Last]:
-    """The tokens of a pack as they are computed without CUDA, attention that does not cross from one sequence to the
-    next, and the last layer's for answers alone.
+def _arrange_by_shape(pack: Pack, reads: str) -> tuple[Pack, Attend, Last]:
+    """Return the tokens of a pack in the order without CUDA, attention that does not cross from one sequence to
+    the next, and the last layer's for answers alone.
 
     Padding is left out and sequences of one shape are next to each other: each such group is one batch of attention.
     `edges_N2` and `answers_N` keep the order in which the sequences came.
@@ -313,7 +302,7 @@ def _arranged(pack: Pack, reads: str) -> tuple[Pack, Attend, Last]:
 
 
 def _attend_within(pack: Pack, reads: str) -> Attend:
-    """Attention within each sequence that does not look ahead in an answer."""
+    """Return attention within each sequence that does not look ahead in an answer."""
     edges, begins_N, answers_N = pack.edges_N2, pack.edges_N2[:-2], pack.answers_N
     if reads == "forward":
         return lambda q, k, v, index: _attend_fast(q, k, v, edges, causal=True)
@@ -339,13 +328,11 @@ def _attend_fast(q: Tensor, k: Tensor, v: Tensor, edges: Tensor, causal: bool) -
     return found.to(q.dtype)
 
 
-Groups = Sequence[
-    tuple[int, int, int]
-]  # of sequences of one shape: tokens in all, of each, and of each question
+Groups = Sequence[tuple[int, int, int]]  # of sequences of one shape: tokens in all, of each, and of each question
 
 
 def _attend_plainly(q: Tensor, k: Tensor, v: Tensor, index: int, groups: Groups, whole: bool) -> Tensor:
-    """Attention within the sequences of each group; tokens of a question that is read whole see one another."""
+    """Attend within the sequences of each group; tokens of a question that is read whole see one another."""
     mixed = []
     for (_, length, asked), *parts in zip(
         groups, *(x.split([size for size, *_ in groups]) for x in (q, k, v)), strict=True
@@ -357,21 +344,17 @@ def _attend_plainly(q: Tensor, k: Tensor, v: Tensor, index: int, groups: Groups,
             found.append(F.scaled_dot_product_attention(*(part[:, :, :first] for part in (a, b, c))))
         if first < length:
             sees = torch.ones(length - first, length, dtype=torch.bool).tril_(first) if first else None
-            found.append(
-                F.scaled_dot_product_attention(a[:, :, first:], b, c, attn_mask=sees, is_causal=not first)
-            )
+            found.append(F.scaled_dot_product_attention(a[:, :, first:], b, c, attn_mask=sees, is_causal=not first))
         mixed.append(torch.cat(found, dim=2).transpose(1, 2).flatten(0, 1))
     return torch.cat(mixed)
 
 
 def _attend_answers(q: Tensor, k: Tensor, v: Tensor, index: int, groups: Groups) -> Tensor:
-    """Attention of the tokens that predict answers: from the last of the question to the last but one of all."""
+    """Attend from the tokens that predict answers: from the last of the question to the last but one of all."""
     mixed = []
     sizes = [size for size, *_ in groups]
     wanted = [size // length * (length - asked) for size, length, asked in groups]
-    for (_, length, asked), a, b, c in zip(
-        groups, q.split(wanted), k.split(sizes), v.split(sizes), strict=True
-    ):
+    for (_, length, asked), a, b, c in zip(groups, q.split(wanted), k.split(sizes), v.split(sizes), strict=True):
         if length == asked:
             continue
         a = a.unflatten(0, (-1, length - asked)).transpose(1, 2)
@@ -383,7 +366,7 @@ def _attend_answers(q: Tensor, k: Tensor, v: Tensor, index: int, groups: Groups)
 
 
 def _frequencies(config: WriterConfig) -> Tensor:
-    """How fast each pair of a head's columns turns with the row, the column and the part, [3, P].
+    """Return how fast each pair of a head's columns turns with the row, the column and the part, [3, P].
 
     Three eighths of the pairs turn with the row, three eighths with the column, the rest with the part.
     """
@@ -400,8 +383,8 @@ def _frequencies(config: WriterConfig) -> Tensor:
 
 @torch.library.custom_op("charm::turns", mutates_args=())
 def _turns(place: Tensor, frequency_3P: Tensor, dtype: torch.dtype) -> Tensor:
-    """Cosines and sines of every token's angles, [2, ..., P]. An op of its own: a compiler would otherwise compute
-    them anew in every layer."""
+    """Return cosines and sines of every token's angles, [2, ..., P]. An op of its own: a compiler would otherwise
+    compute them again in every layer."""
     angle = place.to(frequency_3P.dtype) @ frequency_3P
     return torch.stack([angle.cos(), angle.sin()]).to(dtype)
 
@@ -412,7 +395,7 @@ def _(place: Tensor, frequency_3P: Tensor, dtype: torch.dtype) -> Tensor:
 
 
 def _rotate(x: Tensor, turn: Tensor) -> Tensor:
-    """Turns pair (i, i + K/2) of x [..., H, K] by its token's angle."""
+    """Turn pair (i, i + K/2) of x [..., H, K] by its token's angle."""
     cos, sin = turn.unsqueeze(-2).to(x.dtype)
     if _plain(x):
         return Rotate.apply(x, cos, sin)

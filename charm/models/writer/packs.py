@@ -17,7 +17,7 @@ from torch import Tensor
 
 from charm.devices import to_device
 from charm.errors import CharmError
-from charm.models.network import Examples, Workload
+from charm.models.network import Examples, Metrics, Workload
 from charm.tasks.batch import PairBank
 from charm.tasks.dataset import Dataset
 from charm.tasks.keyed import Numbers
@@ -28,6 +28,7 @@ from charm.tasks.view import decode
 
 if TYPE_CHECKING:
     from charm.models.model import CharmModel
+    from charm.models.writer.network import Writer
 
 LOOK_AHEAD = 4096  # sequences of the stream whose mean length predicts how many fit in a pack
 SPARE = 1.5  # room for this multiple of an average pack's sequences; attention is slower with more
@@ -42,6 +43,7 @@ class Packs(Examples):
 
     def __init__(
         self,
+        writer: Writer,
         data: Dataset,
         tokens: int,
         seed: int,
@@ -52,7 +54,7 @@ class Packs(Examples):
     ) -> None:
         if tokens < (longest := longest_sequence(data)):
             raise CharmError(f"a pack must have room for the longest pair, {longest} tokens; got {tokens}")
-        self.data, self.seed, self.device, self.longest = data, seed, device, longest
+        self.writer, self.data, self.seed, self.device, self.longest = writer, data, seed, device, longest
         self.tokens, self.rank, self.world, self.rehearsed = tokens, rank, world, rehearsed
         self.work = (tokens * world, "tokens")
         puzzle, codes = data.instances.table()
@@ -80,7 +82,7 @@ class Packs(Examples):
         )
 
     def _lengths(self, stream: Stream, position_N: Numbers) -> tuple[Draw, Numbers]:
-        """What a stream has at these positions, and the tokens of each sequence."""
+        """Return what a stream has at these positions, and the tokens of each sequence."""
         draw = stream.draw(np.zeros_like(position_N), position_N)
         return draw, sequence_lengths(self.shapes[draw.pair_N], SWAPS[self.dihedrals[draw.row_N]])
 
@@ -106,16 +108,15 @@ class Packs(Examples):
     def is_rehearsed(self, batch: Packs) -> bool:
         return batch is self.rehearsed
 
-    def gradients(self, model: CharmModel, batch: Packs) -> dict[str, Tensor]:
-        loss, metrics = model.writer.learned_loss(batch.pack, model.task(batch.row_N))
+    def gradients(self, model: CharmModel, batch: Packs) -> Metrics:
+        loss, metrics = self.writer.learned_loss(batch.pack, model.task(batch.row_N))
         (loss / self.world).backward()
         return metrics
 
     def trial(self, model: CharmModel) -> None:
         taken = self.taken.copy()
-        self.prepare(
-            0, focused=self.rehearsed is not None
-        )  # real sequences to compile with, which are not learned from yet
+        # Real sequences to compile with, which are not learned from yet.
+        self.prepare(0, focused=self.rehearsed is not None)
         self.taken = taken
         self.gradients(model, self)
 
@@ -123,17 +124,17 @@ class Packs(Examples):
         half, rehearsed = self.tokens // 2, self.rehearsed and self.rehearsed.halved()
         if half < self.longest or (self.rehearsed is not None and rehearsed is None):
             return None
-        return Packs(self.data, half, self.seed, self.device, self.rank, self.world, rehearsed)
+        return Packs(self.writer, self.data, half, self.seed, self.device, self.rank, self.world, rehearsed)
 
     def workloads(self, model: CharmModel) -> list[Workload]:
         def forward() -> None:
             with torch.no_grad():
-                model.writer.learned_loss(self.pack, model.task(self.row_N))
+                self.writer.learned_loss(self.pack, model.task(self.row_N))
 
         def size() -> tuple[int, int, int]:
             edges_N1, answers_N = self.pack.edges_N2[:-1].long().cpu(), self.pack.answers_N.long().cpu()
             lengths_N, asked_N = edges_N1.diff(), answers_N - edges_N1[:-1]
-            return int((lengths_N > 0).sum()), *model.config.reasoner.flops(lengths_N, asked_N)
+            return int((lengths_N > 0).sum()), *self.writer.config.flops(lengths_N, asked_N)
 
         return [Workload(0, 1.0, self.prepare, forward, size)]
 
@@ -149,7 +150,7 @@ class Packs(Examples):
             raise CharmError(
                 f"this writer was trained with {len(parts)} processes; resume it with {len(parts)}, got {self.world}"
             )
-        self.taken = [*parts[self.rank]["taken"].tolist(), 0][:2]  # earlier versions had one stream
+        self.taken = parts[self.rank]["taken"].tolist()
         if self.rehearsed is not None:
             start = "rehearsal/"
             self.rehearsed.restore(
@@ -158,7 +159,7 @@ class Packs(Examples):
 
 
 def longest_sequence(data: Dataset) -> int:
-    """Tokens of the longest pair that is trained on, under the view that makes it longest."""
+    """Return the tokens of the longest pair that is trained on, under the view that makes it longest."""
     shapes = data.bank.shape.numpy()[np.concatenate([block.pairs for block in data.blocks])]
     swaps = np.ones(len(shapes), bool)
     return int(max(sequence_lengths(shapes, swaps).max(), sequence_lengths(shapes, ~swaps).max()))

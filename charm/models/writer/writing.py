@@ -27,7 +27,7 @@ ROOM = 64  # room for tokens comes in multiples of this: attention is slow on od
 
 
 def questions(pack: Pack) -> tuple[Tensor, Tensor, Tensor]:
-    """A pack of questions as `write` takes them: tokens [N, L] and places that end at the right edge, and lengths."""
+    """Return a pack of questions as `write` takes them: tokens [N, L] and places, aligned right, and lengths."""
     edges = pack.edges_N2.long()
     begins_N, ends_N = edges[:-2], edges[1:-1]
     length_N = ends_N - begins_N
@@ -49,7 +49,7 @@ def write(
     limit: int = LONGEST_ANSWER,
     draft_NA: Tensor | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """Answers [N, A] to questions START, input, ANSWER of these lengths, END after the last token; and their
+    """Return answers [N, A] to questions START, input, ANSWER of these lengths, END after the last token; and their
     log-probabilities, minus infinity for an answer that had not ended after `limit` tokens.
 
     Drafts are guesses of the answers, END after the last token. Each is read in one pass: what the writer would have
@@ -70,9 +70,7 @@ def write(
         place_NB3 = _places(draft_NA)
         past.extend(draft_NA.shape[1])
         more_NAV = writer(draft_NA, place_NB3[:, :-1], task_ND[:, None], past.read_draft)
-        logits_NBV = torch.cat(
-            [logits_NV[:, None], more_NAV], dim=1
-        )  # of each token of the draft, and one more
+        logits_NBV = torch.cat([logits_NV[:, None], more_NAV], dim=1)  # of each token of the draft, and one more
         best_NB = logits_NBV.log_softmax(-1).max(-1)
         ends_NA = (draft_NA == END).long()
         same_NA = (best_NB.indices[:, :-1] == draft_NA) & (ends_NA.cumsum(1) == ends_NA)
@@ -119,7 +117,7 @@ def _newest(x_NLD: Tensor) -> Tensor:
 
 
 def _places(token_NA: Tensor) -> Tensor:
-    """Where each token of an answer stands, and the one after the last: [N, A + 1, 3]."""
+    """Return where each token of an answer is, and the one after the last: [N, A + 1, 3]."""
     closes_NB = F.pad((token_NA == BOUNDARY).long(), (1, 0))
     row_NB = 1 + closes_NB.cumsum(1)
     at_B = torch.arange(closes_NB.shape[1], device=token_NA.device)
@@ -128,14 +126,19 @@ def _places(token_NA: Tensor) -> Tensor:
 
 
 def inference_copy(writer: Writer) -> Writer:
-    """Return a copy to ask: in eval mode, its maps cast once to the compute dtype. The writer itself if it is so."""
+    """Return a copy to ask: in eval mode, its maps cast once to the compute dtype. The writer itself if it is so.
+
+    A GPU without bfloat16 answers in float16, in which it could not learn: small gradients would vanish.
+    """
+    dtype = torch.float16 if writer.on_old_gpu else writer.compute_dtype
     maps = [part for part in writer.modules() if isinstance(part, Linear)]
-    if not writer.training and all(part.weight.dtype == writer.compute_dtype for part in maps):
+    if not writer.training and all(part.weight.dtype == dtype for part in maps):
         return writer
     copied = deepcopy(writer).eval()
+    copied.compute_dtype = dtype
     for part in copied.modules():
         if isinstance(part, Linear):
-            part.weight.data = part.weight.data.to(writer.compute_dtype)
+            part.weight.data = part.weight.data.to(dtype)
     return copied
 
 
@@ -159,7 +162,7 @@ class _Past:
         self.mask = self._hiding(sees_NLL[:, None])
 
     def read(self, q: Tensor, k: Tensor, v: Tensor, index: int) -> Tensor:
-        """Attention within the questions, [N, L, H, K], or of their last tokens to all."""
+        """Attend within the questions, [N, L, H, K], or from their last tokens to all."""
         q, k, v = (part.transpose(1, 2) for part in (q, k, v))
         self.kept[0, index, :, :, : self.longest] = k
         self.kept[1, index, :, :, : self.longest] = v
@@ -175,7 +178,7 @@ class _Past:
         self.mask = self._hiding(sees_NAR[:, None])
 
     def read_draft(self, q: Tensor, k: Tensor, v: Tensor, index: int) -> Tensor:
-        """Attention of the drafts to questions and themselves, [N, A, H, K]."""
+        """Attend from the drafts to questions and themselves, [N, A, H, K]."""
         q, k, v = (part.transpose(1, 2) for part in (q, k, v))
         self.kept[0, index, :, :, self.longest : self.length] = k
         self.kept[1, index, :, :, self.longest : self.length] = v
@@ -206,7 +209,7 @@ class _Past:
             self.kept = F.pad(self.kept, (0, 0, 0, max(more - have, ROOM)))
 
     def read_one(self, q: Tensor, k: Tensor, v: Tensor, index: int) -> Tensor:
-        """Attention of one new token to all before it and to itself, [N, 1, H, K]."""
+        """Attend from one new token to all before it and to itself, [N, 1, H, K]."""
         for kept, new in zip(self.kept[:, index], (k, v), strict=True):
             if self.length_N is None:
                 kept[:, :, self.length - 1] = new[:, 0]
@@ -217,7 +220,7 @@ class _Past:
         return F.scaled_dot_product_attention(q, keys, values, attn_mask=self.mask).transpose(1, 2)
 
     def _hiding(self, sees: Tensor) -> Tensor:
-        """What attention adds to its scores, made once for all layers."""
+        """Return what attention adds to its scores, made once for all layers."""
         return torch.zeros_like(sees, dtype=self.kept.dtype).masked_fill_(~sees, -math.inf)
 
     def keep(self, open_N: Tensor) -> None:

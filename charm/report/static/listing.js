@@ -35,12 +35,14 @@ function candidateOf(candidate, truth, steps, sure, views) {
   const made = figure(candidate.grid, "candidate " + candidate.rank.toLocaleString("en"), "", truth);
   const caption = made.lastChild;
   for (const text of lines) if (text) caption.append(element("br"), text);
-  const voted = candidate.by.filter((count) => count > 0).length;
-  caption.append(listOf("from " + voted + " of " + plural(steps.length, "checkpoint"), () => candidate.by
-    .map((count, n) => count && "step " + steps[n].toLocaleString("en") + ": " + plural(count, "vote"))
-    .filter(Boolean)));
-  const counted = "from " + plural(candidate.views, "view");
-  caption.append(views ? listOf(counted, () => viewsOf(candidate, views)) : counted);
+  if (candidate.by) {  // the candidates of a solve do not say who voted
+    const voted = candidate.by.filter((count) => count > 0).length;
+    caption.append(listOf("from " + voted + " of " + plural(steps.length, "checkpoint"), () => candidate.by
+      .map((count, n) => count && "step " + steps[n].toLocaleString("en") + ": " + plural(count, "vote"))
+      .filter(Boolean)));
+    const counted = "from " + plural(candidate.views, "view");
+    caption.append(views ? listOf(counted, () => viewsOf(candidate, views)) : counted);
+  }
   const bar = element("div", "", "votes"), part = element("i");
   part.style.width = percent(candidate.share);
   bar.append(part);
@@ -53,10 +55,12 @@ function candidateOf(candidate, truth, steps, sure, views) {
 function fill(details) {
   if (details.lastElementChild.tagName !== "SUMMARY") return;
   const task = page.tasks[details.dataset.n], body = element("div", "", "body");
-  body.append(element("h3", "Demonstrations"));
-  const demos = element("div", "", "grids");
-  task.demos.forEach((pair, n) => demos.append(pairOf(pair[0], pair[1], "input " + (n + 1))));
-  body.append(demos);
+  if (task.note) body.append(element("p", task.note, "soft"));
+  if (task.demos.length) {
+    const demos = element("div", "", "grids");
+    task.demos.forEach((pair, n) => demos.append(pairOf(pair[0], pair[1], "input " + (n + 1))));
+    body.append(element("h3", "Demonstrations"), demos);
+  }
   answers(task, body);
   details.append(body);
 }

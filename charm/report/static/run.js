@@ -1,4 +1,4 @@
-// The page of one run: every task with its candidates and the film of its refinement.
+// The page of one run or solve: every task with its candidates and the film of its refinement, and some examples.
 const FRAME = 500;  // milliseconds for each step of a film
 
 function filmOf(test) {
@@ -60,6 +60,7 @@ function testOf(test, number, count) {
   const grids = element("div", "", "grids");
   grids.append(figure(test.input, "input", size(test.input.split("/"))));
   if (test.truth) grids.append(figure(test.truth, "truth", size(test.truth.split("/"))));
+  if (test.zeroed !== undefined) grids.append(figure(test.zeroed, "memory zeroed", "", test.truth));
   const draw = (candidate) => candidateOf(candidate, test.truth, page.steps, page.sure, test.views);
   const first = test.candidates.filter((one) => one.rank <= FIRST || one.rank === test.rank);
   const drawn = first.map(draw);
@@ -106,15 +107,56 @@ for (const button of document.querySelectorAll("[data-sort]")) {
   button.addEventListener("click", () => order(button));
 }
 
+function thumbnail(text, longest) {
+  const rows = text.split("/"), canvas = element("canvas");
+  paint(canvas, rows, page.palette, Math.max(1, Math.min(22, Math.floor(longest / Math.max(rows.length, rows[0].length)))));
+  return canvas;
+}
+
 // Draws the first test of a task and its first answer, when the row comes into view.
 function thumbnails(row) {
   const test = page.tasks[row.dataset.n].tests[0], place = row.querySelector(".thumbs");
   for (const text of [test.input, test.candidates.length ? test.candidates[0].grid : ""]) {
     if (!text) continue;
-    const rows = text.split("/"), canvas = element("canvas");
-    canvas.setAttribute("aria-hidden", "true");
-    paint(canvas, rows, page.palette, Math.max(1, Math.floor(40 / Math.max(rows.length, rows[0].length))));
-    place.append(canvas);
+    place.append(thumbnail(text, 40));
+    place.lastChild.setAttribute("aria-hidden", "true");
+  }
+}
+
+const EXAMPLES = 4;  // solved and failed tasks at the top of the page
+
+// One test of a task, a failed one if there is any: its input, truth and answer.
+function exampleOf(task) {
+  const made = element("div", "", "example"), head = element("div"), link = element("a", task.id);
+  const test = task.tests.find((one) => one.outcome !== "solved") || task.tests[0];
+  const answer = test.candidates.slice(0, 2).find((one) => one.grid === test.truth) || test.candidates[0];
+  link.href = "#task-" + encodeURIComponent(task.id);
+  head.append(link, " ", element("span", task.outcome, "outcome " + task.outcome.replace(" ", "-")), element("br"),
+    element("span", answer ? plural(answer.votes, "vote") + ", " + Math.round(100 * answer.share) + "%" : "no votes", "soft"));
+  made.append(head);
+  const shown = [["input", test.input], ["truth", test.truth], ["answer", answer ? answer.grid : ""]];
+  if (test.zeroed !== undefined) shown.push(["memory zeroed", test.zeroed]);
+  for (const [name, text] of shown) {
+    const right = text === test.truth && name !== "truth" && name !== "input";
+    const one = element("figure", "", right ? "right" : "");
+    one.append(text ? thumbnail(text, 72) : element("div", "no grid", "absent"), element("figcaption", name));
+    made.append(one);
+  }
+  return made;
+}
+
+// Some solved and some failed tasks, evenly spaced by size.
+function examples(place) {
+  const scored = page.tasks.filter((task) => task.outcome !== "blind");
+  if (scored.length) place.before(element("h2", "Answers"));
+  for (const [title, isSolved] of [["Solved", true], ["Failed", false]]) {
+    const some = scored.filter((task) => (task.outcome === "solved") === isSolved)
+      .sort((a, b) => (a.tests[0].truth || "").length - (b.tests[0].truth || "").length);
+    if (!some.length) continue;
+    const places = new Set(Array.from({ length: EXAMPLES }, (_, n) => Math.round(n * (some.length - 1) / (EXAMPLES - 1))));
+    const made = element("section");
+    made.append(element("h3", title), ...[...places].map((n) => exampleOf(some[n])));
+    place.append(made);
   }
 }
 
@@ -124,6 +166,7 @@ function openLinked() {
 }
 
 if (list) {
+  examples(document.getElementById("examples"));
   const seen = new IntersectionObserver((entries) => entries.filter((one) => one.isIntersecting).forEach((one) => {
     seen.unobserve(one.target);
     thumbnails(one.target);

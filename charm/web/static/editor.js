@@ -4,10 +4,17 @@
 const EMPTY = () => [[0, 0, 0], [0, 0, 0], [0, 0, 0]];
 const DRAFT = "charm draft";
 
-function draftOf() {
-  const kept = sessionStorage.getItem(DRAFT);
-  if (kept) return JSON.parse(kept);
+function keptDraft() { return JSON.parse(sessionStorage.getItem(DRAFT)); }
+
+function blankDraft() {
   return { name: "drawn", train: [{ input: EMPTY(), output: EMPTY() }], test: [{ input: EMPTY() }] };
+}
+
+// A small public task to start from; a blank one where that set is not open.
+async function exampleDraft() {
+  if (!page.example) return blankDraft();
+  const found = await ask("api/task", page.example);
+  return { name: found.id, ...found.task };
 }
 
 function keepDraft(draft) { sessionStorage.setItem(DRAFT, JSON.stringify(draft)); }
@@ -68,7 +75,7 @@ function editorOf(draft) {
     canvas.setAttribute("aria-label", which + " grid: click to paint; arrow keys move, 0 to 9 and space paint");
     canvas.tabIndex = 0;
     let at = [0, 0]; // the cell that keys paint
-    const longest = Math.min(300, window.innerWidth - 70);
+    const longest = window.innerWidth > 1000 ? 210 : Math.min(300, window.innerWidth - 70);  // beside the answers
     const draw = () => {
       const cell = Math.max(8, Math.min(32, Math.floor(longest / Math.max(grid().length, grid()[0].length))));
       const pen = paint(canvas, grid(), page.palette, cell);

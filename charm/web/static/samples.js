@@ -1,5 +1,5 @@
 "use strict";
-// New pairs of a task, drawn by its generator. The seed and the attempt determine the pair.
+// New pairs of a task, drawn by its generator: one at once, and more by a click. Seed and attempt determine the pair.
 
 const KEPT = 30;  // maximum number of samples on the page
 
@@ -43,6 +43,7 @@ async function samplesPage(root, query) {
       if (task.value !== id) return;  // another task was chosen meanwhile
       official.replaceChildren(...found.demos.map(([before, after], n) => pairOf(before, after, "input " + (n + 1))));
     });
+    if (task.value === id && !trouble.firstChild) await draw();
   }
 
   async function draw() {

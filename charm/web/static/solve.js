@@ -5,30 +5,27 @@ const ASK_AGAIN = 500;  // milliseconds
 const FOLLOWED = 8;  // candidates whose votes are shown over time
 
 async function solvePage(root) {
-  const draft = draftOf();
+  const draft = keptDraft() || await exampleDraft();
   const name = field("name", "text", draft.name, { maxLength: 100 });
   name.addEventListener("input", () => { draft.name = name.value; keepDraft(draft); });
-  const pasting = element("details"), text = element("textarea"), refused = element("div");
+  const pasting = element("details"), text = element("textarea"), refused = element("div"), editing = element("div");
   text.setAttribute("aria-label", "a task as JSON");
   text.placeholder = '{"train": [{"input": [[0, 1]], "output": [[1, 0]]}], "test": [{"input": [[1, 1]]}]}';
+  const edit = (other) => {
+    Object.assign(draft, other);
+    name.value = draft.name;
+    editing.replaceChildren(editorOf(draft));
+  };
   const use = button("use it", () => attempt(refused, async () => {
     const found = await ask("api/paste", {}, { text: text.value });
-    Object.assign(draft, { name: found.id, train: found.task.train, test: found.task.test });
-    keepDraft(draft);
-    name.value = draft.name;
+    edit({ name: found.id, train: found.task.train, test: found.task.test });
     text.value = "";
     pasting.open = false;
-    editing.replaceChildren(editorOf(draft));
   }));
-  const fresh = button("start over", () => {
-    sessionStorage.removeItem(DRAFT);
-    Object.assign(draft, draftOf());
-    name.value = draft.name;
-    editing.replaceChildren(editorOf(draft));
-  });
-  pasting.append(element("summary", "Paste a task as JSON"), text, tools(use), refused);
-  const editing = element("div");
-  editing.append(editorOf(draft));
+  const starts = [button("blank task", () => edit(blankDraft()))];
+  if (page.example) starts.push(button("example task", () => attempt(refused, async () => edit(await exampleDraft()))));
+  pasting.append(element("summary", "Paste a task as JSON"), text, tools(use));
+  edit({});
 
   const { models, waiting } = await ask("api/models");
   const model = selection("model", models.map((one) => [one, one]), models[0]);
@@ -47,10 +44,13 @@ async function solvePage(root) {
     await watch();
   }), "main");
   const cancel = button("cancel", () => attempt(trouble, async () => { await ask("api/cancel", {}, {}); }));
-  root.append(element("h2", "A task"), tools(labelled("name", name), fresh), pasting, editing,
-    element("h2", "Solve it"),
+  const sides = element("div", "", "sides"), left = element("section"), right = element("section");
+  left.append(element("h2", "Task"), tools(labelled("name", name), ...starts), pasting, refused, editing);
+  right.append(element("h2", "Answers"),
     tools(labelled("model", model), labelled("budget, seconds", budget), labelled("what learns", mode), start, cancel),
     ...waiting.map((one) => element("p", one + " has no checkpoint yet.", "soft")), trouble, result);
+  sides.append(left, right);
+  root.append(sides);
 
   let watching = false;
   async function watch() {
@@ -84,6 +84,7 @@ function resultOf(status) {
     bar.max = status.budget;
     bar.setAttribute("aria-label", "seconds of the budget");
     parts.push(bar, element("p", status.text, "soft"));
+    if (!status.views) parts.push(element("p", "The first votes come within the first fifth of the time.", "soft"));
   } else if (status.state === "failed") {
     parts.push(element("p", "Failed: " + status.text, "error"));
   } else {
@@ -131,7 +132,7 @@ function votesOf(status) {
 
 // How the votes for the leading candidates changed: a row for each candidate, a column for each round of votes.
 function courseOf(course, rounds) {
-  const made = element("details", "", "course"), table = element("table");
+  const made = element("details", "", "course"), inside = element("div"), table = element("table");
   for (const name of ["seconds", "updates", "views"]) {
     const head = element("tr");
     head.append(element("th", name), ...rounds.map((one) => element("th", one[name].toLocaleString("en"))));
@@ -156,8 +157,18 @@ function courseOf(course, rounds) {
     table.append(row);
   });
   made.open = true;
-  made.append(element("summary", "Votes over time"), table);
+  inside.append(table);
+  made.append(element("summary", "Votes over time"), inside);
+  requestAnimationFrame(() => { inside.scrollLeft = inside.scrollWidth; });  // a phone shows the last rounds
   return made;
+}
+
+const WORDS = [[0.95, "almost certain"], [0.75, "very likely"], [0.5, "likely"], [0.2, "possible"], [0.05, "unlikely"]];
+
+// How sure the model is of an answer, in words.
+function inWords(share) {
+  const found = WORDS.find(([least]) => share >= least);
+  return (found ? found[1] : "very unlikely") + ", says the model";
 }
 
 function voteOf(candidate, rank, status, truth) {
@@ -165,7 +176,8 @@ function voteOf(candidate, rank, status, truth) {
   const ended = status.state !== "working" && rank < 2;
   const made = figure(candidate.grid, ended ? "attempt " + (rank + 1) : "candidate " + (rank + 1),
     candidate.votes.toLocaleString("en") + " of " + plural(status.cast, "vote"), truth);
-  made.lastChild.append(element("br"), (status.sure || "likelihood") + " " + candidate.confidence.toFixed(2));
+  made.lastChild.append(element("br"), inWords(candidate.confidence), element("br"),
+    (status.sure === "halting" ? "halt head " : "probability ") + percent(candidate.confidence));
   if (truth) made.lastChild.append(element("br"), element("b", candidate.grid === truth ? "right" : "wrong"));
   const bar = element("div", "", "votes"), part = element("i");
   part.style.width = percent(share);

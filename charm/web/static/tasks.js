@@ -62,7 +62,7 @@ async function taskPage(root, query) {
   let answers = false;
   const heading = element("h2"), named = element("p", "", "soft"), trouble = element("div"), body = element("div");
   heading.append(element("span", id, "mono"));
-  const actions = tools();
+  const actions = tools(), steps = tools();
   const turn = selection("turn", page.turns.map((name, n) => [n, name]), state.turn, () => show({}));
   const colors = field("colors", "text", state.colors, { className: "digits", inputMode: "numeric", maxLength: 10 });
   // The seed is shown only for a view that was drawn with it.
@@ -72,7 +72,7 @@ async function taskPage(root, query) {
   seed.addEventListener("change", again);
   const redraw = button("random view", () => { seed.value = randomSeed(); again(); });
   const original = button("original", () => { turn.value = 0; colors.value = "0123456789"; show({}); });
-  root.append(heading, actions, element("h3", "View"), tools(labelled("symmetry", turn),
+  root.append(steps, heading, actions, element("h3", "View"), tools(labelled("symmetry", turn),
     labelled("colours 0 to 9 become", colors), labelled("seed", seed), redraw, original), named, trouble, body);
   const canvas = canvasPart(set, id, () => ({ ...state, answers: answers ? 1 : 0 }));
 
@@ -119,6 +119,14 @@ async function taskPage(root, query) {
       location.hash = "#solve";
     });
     actions.replaceChildren(solve, ...links);
+    const step = (text, name, to) => {
+      const link = element("a", text);
+      link.href = linkTo(name, to);
+      return link;
+    };
+    const neighbours = [["\u2039 back", found.before], ["next \u203a", found.after]].filter(([, other]) => other);
+    steps.replaceChildren(step("all tasks", "tasks", { set }),
+      ...neighbours.map(([text, other]) => step(text, "task", { set, task: other })));
   }
 
   await again();

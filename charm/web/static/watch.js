@@ -2,7 +2,7 @@
 // A solve that was started from the command line: how far its tasks are, and the votes on the chosen one.
 
 async function watchPage(root, query) {
-  const about = element("p", "", "soft"), listed = element("div", "", "course watched"), shown = element("div");
+  const about = element("p", "", "soft"), links = element("p"), listed = element("div", "", "course watched"), shown = element("div");
   let before = "", beforeTask = "";
 
   async function look(solve) {
@@ -12,7 +12,10 @@ async function watchPage(root, query) {
       : " Last votes " + duration(found.seconds_since) + " ago.";
     about.textContent = ended + " of " + plural(found.tasks.length, "task") + " ended; model " + found.model + ", mode " +
       found.mode + ", " + duration(found.budget) + " for all." + wrote;
-    const chosen = query.get("task") || found.tasks[0].id;
+    const chosen = query.get("task") || found.tasks[0].id, link = element("a", "all tasks with their answers and votes");
+    link.href = "report?" + new URLSearchParams({ solve });
+    link.target = "_blank";
+    if (!links.firstChild) links.append(link);
     const now = JSON.stringify(found.tasks);
     if (now !== before) listed.replaceChildren(watchedTable(found.tasks, solve, chosen));
     before = now;
@@ -22,7 +25,7 @@ async function watchPage(root, query) {
     beforeTask = nowTask;
   }
 
-  await follow(root, query, { view: "watch", kind: "solve", names: page.solves, parts: [about, listed, shown], look, every: 2000,
+  await follow(root, query, { view: "watch", kind: "solve", names: page.solves, parts: [about, links, listed, shown], look, every: 2000,
     none: "No solve is open. To open one, start the server with its submission: charm view submission.json" });
 }
 

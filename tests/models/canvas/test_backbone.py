@@ -16,7 +16,7 @@ from charm.models.canvas import config as reasoner_config
 from charm.models.canvas.answers import refine
 from charm.models.canvas.backbone import Reasoner, count_parameters
 from charm.models.canvas.config import CanvasConfig
-from charm.models.canvas.losses import refinement_loss
+from charm.models.canvas.training import refinement_loss
 from charm.models.layers import rotation
 
 SIDE, BATCH = 3, 2
@@ -150,7 +150,7 @@ def test_a_compiled_block_can_be_cut() -> None:
     for compiled in (False, True):
         reasoner = Reasoner(config)
         if compiled:
-            reasoner.compile_blocks(backend="aot_eager")
+            reasoner.compile_parts(backend="aot_eager")
         _, logits, _ = reasoner(state, tokens, task, SIDE)
         found.append([logits, *torch.autograd.grad(logits.square().sum(), [*reasoner.blocks.parameters()])])
     for plain, ours in zip(*found, strict=True):
@@ -321,13 +321,11 @@ def test_blocks_compile_once_for_all_recurrences_and_for_many_sizes(config: Canv
 
     plain = lively(replace(config, layers=1))
     compiled = copy.deepcopy(plain)
-    compiled.compile_blocks(backend=count_graphs)
+    compiled.compile_parts(backend=count_graphs)
     assert list(compiled.state_dict()) == list(plain.state_dict())
     for number, side in enumerate((1, 2, 3, 4, 1, 2), start=1):
         tokens, task, state = inputs(config, side)
-        for ours, expected in zip(
-            compiled(state, tokens, task, side), plain(state, tokens, task, side), strict=True
-        ):
+        for ours, expected in zip(compiled(state, tokens, task, side), plain(state, tokens, task, side), strict=True):
             torch.testing.assert_close(ours, expected)
         # Without gradients, with, and with for a state that already has some: then nothing new is met.
         assert 2 * min(number, 4) <= graphs <= 3 * min(number, 4)

@@ -1,6 +1,6 @@
 import torch
 
-from charm.models.canvas.halting import halt_logit, halt_now, minimum_steps, wants_to_halt
+from charm.models.canvas.training import halt_logit, halt_now, minimum_steps, wants_to_halt
 
 NONE = torch.zeros(5, dtype=torch.int64)
 

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from charm.models.canvas.losses import continue_loss, refinement_loss, stablemax, stablemax_cross_entropy
+from charm.models.canvas.training import continue_loss, refinement_loss, stablemax, stablemax_cross_entropy
 
 
 def slow_stablemax(x: float) -> float:
@@ -88,9 +88,7 @@ def test_loss_on_a_hand_written_batch() -> None:
     token, doubt = [], []
     for b, exact in ((0, 1), (1, 0), (3, 0)):
         cells = [t for t in range(5) if targets[b, t] != 0]
-        token.append(
-            sum(slow_cross_entropy(logits[b, t].tolist(), int(targets[b, t])) for t in cells) / len(cells)
-        )
+        token.append(sum(slow_cross_entropy(logits[b, t].tolist(), int(targets[b, t])) for t in cells) / len(cells))
         p = 1 / (1 + math.exp(-float(halt[b])))
         doubt.append(-math.log(p if exact else 1 - p))
     loss, metrics = refinement_loss(logits, halt, targets, global_batch=8)
@@ -148,9 +146,7 @@ def test_continue_loss_foresees_the_next_step() -> None:
     last = torch.tensor([False, False, True])
     loss = continue_loss(halt, following, last, global_batch=6)
     aims = torch.sigmoid(torch.tensor([2.0, -1.0, -1.0]))
-    expected = (
-        0.5 * F.binary_cross_entropy(torch.sigmoid(torch.tensor([0.3, -0.7, 1.1])), aims, reduction="sum") / 6
-    )
+    expected = 0.5 * F.binary_cross_entropy(torch.sigmoid(torch.tensor([0.3, -0.7, 1.1])), aims, reduction="sum") / 6
     torch.testing.assert_close(loss.detach(), expected)
     loss.backward()
     assert following.grad is None

@@ -12,14 +12,12 @@ from charm.accounting import account
 from charm.arc.presets import preset
 from charm.errors import CharmError
 from charm.models.canvas.backbone import count_parameters
-from charm.models.canvas.losses import canvas_loss
 from charm.models.layers import rotate, rotation
 from charm.models.vit import network as vit_module
 from charm.models.vit.config import VitConfig, loopvit, loopvit_medium, loopvit_small, varc
-from charm.models.vit.network import PATCHES, Affine, Readable, Vit, cut, joined, seen
+from charm.models.vit.network import PATCHES, Affine, Readable, Vit, canvas_loss, cut, find_readable, join
 from charm.tasks.canvas import LARGE_SIDE, PAD
-
-TINY = {"width": 16, "heads": 2, "inner_multiple": 8, "layers": 2, "compute_dtype": "float32"}
+from tests.toy.vit import TINY, canvases
 
 
 def tiny(base: VitConfig | None = None, **changes: object) -> Vit:
@@ -29,23 +27,6 @@ def tiny(base: VitConfig | None = None, **changes: object) -> Vit:
         for parameter in vit.parameters():
             parameter += 0.1 * torch.randn(parameter.shape, generator=generator)
     return vit
-
-
-def canvases(count: int = 2) -> torch.Tensor:
-    """Inputs of different sizes at different places, background around them."""
-    tokens = torch.zeros(count, LARGE_SIDE, LARGE_SIDE, dtype=torch.uint8)
-    generator = torch.Generator().manual_seed(0)
-    for n in range(count):
-        top, left, height, width = 3 + 4 * n, 5 + 2 * n, 7 + 6 * n, 12
-        cells = torch.randint(2, 12, (height, width), generator=generator)
-        tokens[n, top : top + height, left : left + width] = cells.to(torch.uint8)
-    return tokens.flatten(1)
-
-
-def seen_by_varc(symbols: torch.Tensor) -> torch.Tensor:
-    """The task, and patches with a symbol other than background (10), by torch's own pooling."""
-    image = (symbols != 10).view(-1, 1, LARGE_SIDE, LARGE_SIDE).float()
-    return F.pad(F.max_pool2d(image, 2).flatten(1) > 0, (1, 0), value=True)
 
 
 def answer(vit: Vit, tokens: torch.Tensor, task: torch.Tensor) -> torch.Tensor:
@@ -123,7 +104,7 @@ def test_patches_are_cut_and_joined() -> None:
     for row, column in ((0, 0), (3, 17), (31, 31)):
         square = grid[:, 2 * row : 2 * row + 2, 2 * column : 2 * column + 2]
         assert torch.equal(patches[:, row * PATCHES + column], square.flatten(1))
-    assert torch.equal(joined(patches[..., None])[..., 0], tokens)
+    assert torch.equal(join(patches[..., None])[..., 0], tokens)
 
 
 def test_patch_vectors_are_a_convolution_of_symbol_vectors() -> None:
@@ -136,7 +117,7 @@ def test_patch_vectors_are_a_convolution_of_symbol_vectors() -> None:
 
 def test_attention_may_read_the_task_and_the_patches_of_the_input() -> None:
     tokens = canvases()
-    found = seen(cut(tokens))
+    found = find_readable(cut(tokens))
     grid = tokens.view(2, LARGE_SIDE, LARGE_SIDE)
     for n in range(2):
         assert found[n, 0]
@@ -166,16 +147,12 @@ def test_it_is_torchs_post_norm_transformer_with_masked_keys(base: VitConfig) ->
             "norm1.": block.norm_attention,
             "norm2.": block.norm_feed_forward,
         }
-        state = {
-            f"{name}{part}": getattr(ours, part)
-            for name, ours in pairs.items()
-            for part in ("weight", "bias")
-        }
+        state = {f"{name}{part}": getattr(ours, part) for name, ours in pairs.items() for part in ("weight", "bias")}
         layer.load_state_dict(state)
         layers.append(layer)
     x = torch.cat([task[:, None], vit.embed(cut(tokens))], dim=1)
     ours = x
-    hidden = ~seen(cut(tokens))
+    hidden = ~find_readable(cut(tokens))
     for repeat in range(recurrences):
         if vit.repeats is not None:
             x, ours = x + vit.repeats[repeat], ours + vit.repeats[repeat]
@@ -206,7 +183,7 @@ def test_what_no_key_shows_cannot_matter_but_every_patch_answers() -> None:
     """The learned position of a hidden patch reaches that patch's own answer and no other."""
     vit, tokens, task = tiny(), canvases(1), torch.ones(1, 16)
     before = answer(vit, tokens, task)
-    hidden = int((~seen(cut(tokens))[0]).nonzero()[-1]) - 1
+    hidden = int((~find_readable(cut(tokens))[0]).nonzero()[-1]) - 1
     with torch.no_grad():
         vit.positions[hidden] += 1
     changed = (answer(vit, tokens, task) - before).abs().amax(-1)
@@ -293,9 +270,7 @@ def slow_attention(
 
 
 @pytest.mark.parametrize("base", [varc(), replace(loopvit(), recurrences=2)])
-def test_attention_to_packed_positions_is_that_under_a_mask(
-    base: VitConfig, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_attention_to_packed_positions_is_that_under_a_mask(base: VitConfig, monkeypatch: pytest.MonkeyPatch) -> None:
     """Answers and all gradients; of inputs with many cells, with few and with none."""
     tokens = torch.cat([canvases(3), torch.zeros(1, LARGE_SIDE**2, dtype=torch.uint8)])
     vit, found = tiny(base), []

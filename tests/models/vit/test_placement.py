@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from charm.models.canvas.answers import Placement, lift_grids
-from charm.models.vit.placement import random_placement
+from charm.models.vit.network import random_placement
 from charm.tasks.canvas import BOUNDARY, LARGE_SIDE, crop, most_scale, place
 from charm.tasks.sources import load_source
 
@@ -82,9 +82,7 @@ def test_damaged_predictions_are_read_as_the_slow_version_reads_them() -> None:
 def test_one_stray_boundary_does_not_cut_an_answer() -> None:
     """Of the 400 answers of ARC-AGI-1's evaluation tasks with 1 % wrong tokens; VARC's reading has 249 of 400 right."""
     rng = np.random.default_rng(0)
-    grids = [
-        grid for task in load_source("arc1/evaluation").tasks if (grid := task.test[0].output) is not None
-    ]
+    grids = [grid for task in load_source("arc1/evaluation").tasks if (grid := task.test[0].output) is not None]
     where, canvases = [], []
     for grid in grids:
         scale = int(rng.integers(1, most_scale(max(grid.shape), LARGE_SIDE) + 1))

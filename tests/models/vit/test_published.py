@@ -16,10 +16,10 @@ from charm.errors import CharmError
 from charm.models.model import CharmModel
 from charm.models.vit.config import VitConfig, loopvit, varc
 from charm.models.vit.network import Vit
-from charm.models.vit.published import converted, read_published
+from charm.models.vit.published import convert, read_published
 from charm.tasks.canvas import LARGE_SIDE
 from charm.tasks.keys import MemoryConfig
-from tests.models.vit.test_network import TINY, canvases, seen_by_varc
+from tests.toy.vit import TINY, canvases, seen_by_varc
 
 CONFIG = replace(varc(), **TINY)
 LOOPS = replace(loopvit(), **TINY, recurrences=2)
@@ -104,7 +104,7 @@ def test_converted_weights_answer_as_the_published_model_does(config: VitConfig)
     torch.manual_seed(0)
     theirs, ours = Theirs(config), Vit(config).eval()
     names = {**NAMES, "repeats": "steps.weight"} if config.recurrences > 1 else NAMES
-    ours.load_state_dict(converted(theirs.state_dict(), names, config))
+    ours.load_state_dict(convert(theirs.state_dict(), names, config))
     tokens, task = canvases(), torch.randn(2, config.width)
     found = ours(ours.initial_state(2, LARGE_SIDE**2), tokens, task, LARGE_SIDE)[1]
     expected = theirs(tokens, task)[..., [10, 11, *range(10)]]
@@ -130,7 +130,7 @@ def changed(names: dict[str, Any], **changes: Any) -> dict[str, Any]:
 )
 def test_names_that_do_not_fit_are_refused(names: Any, problem: str) -> None:
     with pytest.raises(CharmError, match=problem):
-        converted(Theirs(CONFIG).state_dict(), names, CONFIG)
+        convert(Theirs(CONFIG).state_dict(), names, CONFIG)
 
 
 def test_the_command_writes_a_model_that_loads(

@@ -23,7 +23,7 @@ from charm.tasks.canvas import BOUNDARY, PAD
 from charm.tasks.dataset import DataConfig, load_dataset
 from charm.tasks.keys import ArcKey, MemoryConfig
 from charm.tasks.sequences import ANSWER, END, LONGEST_ANSWER, START
-from tests.models.writer.test_network import SMALL
+from tests.toy.writer import SMALL
 
 CPU = torch.device("cpu")
 
@@ -63,9 +63,7 @@ def test_a_writer_that_copies_its_question_answers_with_the_input_under_the_view
         return answer_NA, torch.arange(len(token_NL)) * -1.0
 
     monkeypatch.setattr(asking, "write", copy)
-    canvas_NT, sure_N = write_answers(
-        model.reasoner, AskedBatch(bank, keys, question_N, row_N, model.task(row_N))
-    )
+    canvas_NT, sure_N = write_answers(model.reasoner, AskedBatch(bank, keys, question_N, row_N, model.task(row_N)))
     inputs_NT, _ = view_tokens(bank, keys, question_N, row_N, origin_N, origin_N, 30, outputs=False)
     assert torch.equal(canvas_NT, torch.where(inputs_NT == BOUNDARY, PAD, inputs_NT))
     odds = [math.exp(-n) / (1 - math.exp(-n)) if n else math.inf for n in range(len(row_N))]
@@ -121,9 +119,7 @@ def test_drafts_are_the_candidates_with_most_votes_or_the_inputs(tmp_path: Path)
         assert pair.output.tolist() == guess
 
 
-def test_votes_are_those_of_plain_writing_token_by_token(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_votes_are_those_of_plain_writing_token_by_token(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     model, data = toy(tmp_path)
     written = []
 

@@ -17,7 +17,7 @@ from torch import Tensor
 from charm.errors import CharmError
 from charm.models.writer.network import Blocks
 from charm.tasks.sequences import LONGEST, Pack
-from tests.models.writer.test_network import make_pack, trained_like
+from tests.toy.writer import make_pack, trained_like
 
 CUDA = torch.cuda.is_available()
 INTERPRETED = os.environ.get("TRITON_INTERPRET") == "1"
@@ -134,9 +134,7 @@ class TestKernel:
                 ("BACKWARD_QUERIES", 16, 32),
                 ("BACKWARD_KEYS", 32, 16),
             ):
-                monkeypatch.setattr(
-                    kernels, name, {**getattr(kernels, name), "QUERIES": queries, "KEYS": keys}
-                )
+                monkeypatch.setattr(kernels, name, {**getattr(kernels, name), "QUERIES": queries, "KEYS": keys})
         for seed in seeds:
             rng = np.random.default_rng(seed)
             count = int(rng.integers(1, 40 if CUDA else 5))

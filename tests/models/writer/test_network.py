@@ -1,6 +1,5 @@
 from dataclasses import replace
 
-import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
@@ -8,55 +7,11 @@ from torch import Tensor
 
 from charm.errors import CharmError
 from charm.models.writer import writing
-from charm.models.writer.config import WriterConfig
-from charm.models.writer.network import Attend, Writer, _arranged
+from charm.models.writer.network import Attend, Writer, _arrange_by_shape
 from charm.models.writer.writing import questions, write
-from charm.tasks.batch import PairBank
 from charm.tasks.canvas import BOUNDARY
-from charm.tasks.instances import Instances
-from charm.tasks.keys import Keys
-from charm.tasks.sequences import ANSWER, END, Pack, pack_pairs
-from charm.tasks.task import Pair
-
-SMALL = WriterConfig(
-    width=32,
-    heads=2,
-    layers=2,
-    recurrences=2,
-    inner_multiple=16,
-    rope_base=100.0,
-    compute_dtype="float32",
-)
-
-
-def make_pack(seed: int = 0, asked: bool = False, count: int = 5, spare: int = 7, largest: int = 4) -> Pack:
-    rng = np.random.default_rng(seed)
-
-    def grid() -> np.ndarray:
-        return rng.integers(0, 10, rng.integers(1, largest + 1, 2)).astype(np.uint8)
-
-    pairs = [Pair(grid(), None if asked else grid()) for _ in range(count)]
-    instances = Instances()
-    instances.add("t", np.zeros(1, np.uint32))
-    lengths = [
-        2
-        + p.input.shape[0] * (p.input.shape[1] + 1)
-        + (0 if p.output is None else 1 + p.output.shape[0] * (p.output.shape[1] + 1))
-        for p in pairs
-    ]
-    ends = torch.tensor(np.cumsum(lengths))
-    row = torch.full((count,), 1)
-    return pack_pairs(
-        PairBank.of(pairs), Keys.of(instances), torch.arange(count), row, ends, int(ends[-1]) + spare
-    )
-
-
-def trained_like(seed: int = 0, **changes: object) -> Writer:
-    """A writer whose head is not zero, so that its answers differ."""
-    writer = Writer(replace(SMALL, **changes), seed)
-    torch.nn.init.normal_(writer.head.weight, std=0.5, generator=torch.Generator().manual_seed(seed))
-    return writer.eval()
-
+from charm.tasks.sequences import ANSWER, END, Pack
+from tests.toy.writer import SMALL, make_pack, trained_like
 
 READINGS = ("forward", "whole")
 
@@ -106,9 +61,7 @@ def test_the_loss_of_a_pack_is_that_of_each_sequence_alone(reads: str, sequences
         count, right, exact = count + len(target), right + int(hits.sum()), exact + int(hits.all())
     assert loss.item() == pytest.approx(total.item() / count, rel=1e-6)
     weights = [*writer.parameters()]
-    for fast, slow in zip(
-        torch.autograd.grad(loss, weights), torch.autograd.grad(total / count, weights), strict=True
-    ):
+    for fast, slow in zip(torch.autograd.grad(loss, weights), torch.autograd.grad(total / count, weights), strict=True):
         torch.testing.assert_close(fast, slow)
     assert metrics["token_accuracy"].item() == pytest.approx(right / count)
     assert metrics["exact_accuracy"].item() == pytest.approx(exact / sequences)
@@ -118,7 +71,7 @@ def test_the_loss_of_a_pack_is_that_of_each_sequence_alone(reads: str, sequences
 @pytest.mark.parametrize("reads", READINGS)
 def test_no_token_of_an_answer_sees_what_comes_later(reads: str) -> None:
     writer, pack = trained_like(), make_pack(count=1, spare=0)
-    task, (pack, attend, _) = torch.zeros(32), _arranged(pack, reads)
+    task, (pack, attend, _) = torch.zeros(32), _arrange_by_shape(pack, reads)
     before = writer(pack.token_L, pack.place_L3, task, attend)
     changed = pack.token_L.clone()
     changed[-3] = (changed[-3] + 1) % 12
@@ -140,9 +93,7 @@ def test_a_part_a_row_and_a_column_each_have_a_say() -> None:
     assert torch.allclose(before, moved, atol=1e-4)
 
 
-def slow_answer(
-    writer: Writer, token: list[int], place: list[list[int]], task: Tensor
-) -> tuple[list[int], float]:
+def slow_answer(writer: Writer, token: list[int], place: list[list[int]], task: Tensor) -> tuple[list[int], float]:
     """Ask again from the beginning for every token."""
     answer: list[int] = []
     sure, row, column = 0.0, 1, 1
@@ -207,9 +158,7 @@ def asked_six(reads: str) -> tuple[Writer, tuple[Tensor, ...]]:
 @pytest.mark.parametrize("reads", READINGS)
 @pytest.mark.parametrize("look_every", [1, 5])
 @torch.no_grad()
-def test_drafts_do_not_change_what_is_written(
-    look_every: int, reads: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_drafts_do_not_change_what_is_written(look_every: int, reads: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whole answers, beginnings of them, wrong ones, too long ones and drafts that end too early."""
     monkeypatch.setattr(writing, "LOOK_EVERY_CPU", look_every)
     monkeypatch.setattr(writing, "ROOM", 4)
