@@ -14,7 +14,7 @@ FAST := tests/tasks tests/memory tests/models tests/evaluation tests/runs/test_a
 	tests/drawing tests/paper tests/automata/test_rules.py tests/automata/test_simulator.py tests/training/test_slots.py tests/training/test_optimizers.py \
 	tests/test_architecture.py tests/arc/test_presets.py tests/test_initial.py
 
-.PHONY: test check quickstart shell docs lint types unit fast browser mutations format clean
+.PHONY: test check quickstart shell docs lint types unit fast browser wheel mutations format clean
 
 test: lint types unit  ## all that CI runs
 
@@ -34,6 +34,10 @@ shell: $(STAMP)  ## a shell in which `charm` and `python` are this environment's
 	fish) exec fish --init-command 'source "$(abspath $(BIN))/activate.fish"' ;; \
 	*) exec bash --rcfile $(VENV)/.bashrc -i ;; \
 	esac
+
+wheel: $(DEV)  ## build the wheel, install it with each of its extras, use them: minutes, most of it downloads
+	PIP_CONFIG_FILE="$${PIP_CONFIG_FILE:-$$HOME/.config/pip/pip.conf}" PIP_CACHE_DIR="$${PIP_CACHE_DIR:-$$HOME/.cache/pip}" \
+	$(BIN)/python -m pytest -m wheel --durations 0 tests/test_packages.py
 
 mutations: $(DEV)  ## one mistake at a time in a copy of the core: do the tests notice?
 	$(BIN)/python benchmarks/mutations.py --jobs $(JOBS)

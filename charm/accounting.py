@@ -83,37 +83,27 @@ class Accounting:
 
     def lines(self) -> list[tuple[str, int]]:
         """List every component with its count; totals follow their parts."""
-        return [
-            ("trained weights", self.reasoner),
-            ("initial state (never trained)", self.initial_state),
-            ("backbone", self.backbone),
-            ("factors: puzzles", self.puzzles),
-            ("factors: symmetries and recolourings", self.modifiers),
-            ("composer", self.composer),
-            (f"table of {self.size.rows:,} rows" if self.table else "table", self.table),
-            ("up-projection", self.up_projection),
-            ("gate", self.gate),
-            ("task memory", self.memory),
-            ("everything", self.total),
-        ]
+        return [(words, count) for _, words, count in self._components()]
 
     def to_json(self) -> dict[str, int]:
-        return {
-            "puzzles": self.size.puzzles,
-            "rows": self.size.rows,
-            "backbone_without_initial_state": self.reasoner,
-            "initial_state": self.initial_state,
-            "backbone": self.backbone,
-            "puzzle_factor": self.puzzles,
-            "modifier_factors": self.modifiers,
-            "factors": self.factors,
-            "composer": self.composer,
-            "table": self.table,
-            "up_projection": self.up_projection,
-            "gate": self.gate,
-            "memory": self.memory,
-            "total": self.total,
-        }
+        counts = {name: count for name, _, count in self._components()}
+        return {"puzzles": self.size.puzzles, "rows": self.size.rows, "factors": self.factors, **counts}
+
+    def _components(self) -> list[tuple[str, str, int]]:
+        """Return the name in JSON, the name in words and the count of every component."""
+        return [
+            ("backbone_without_initial_state", "trained weights", self.reasoner),
+            ("initial_state", "initial state (never trained)", self.initial_state),
+            ("backbone", "backbone", self.backbone),
+            ("puzzle_factor", "factors: puzzles", self.puzzles),
+            ("modifier_factors", "factors: symmetries and recolourings", self.modifiers),
+            ("composer", "composer", self.composer),
+            ("table", f"table of {self.size.rows:,} rows" if self.table else "table", self.table),
+            ("up_projection", "up-projection", self.up_projection),
+            ("gate", "gate", self.gate),
+            ("memory", "task memory", self.memory),
+            ("total", "everything", self.total),
+        ]
 
 
 @cache

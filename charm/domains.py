@@ -16,6 +16,7 @@ from charm.config import read_settings
 from charm.errors import CharmError
 from charm.tables import Table
 
+LOSS = {"loss": ("Loss", False)}
 Reference = str | Callable[..., Any] | Mapping[str, Any] | type | None
 
 
@@ -69,9 +70,9 @@ class Domain:
     """(names, options, place) -> speeds as JSON values, and as tables."""
     bench_options: Reference = NoOptions
     """The flags of `charm bench` as a dataclass."""
-    curves: Reference = None
+    curves: Reference = "charm.domains:LOSS"
     """Name in metrics.jsonl -> title and whether it is a share."""
-    tables: Reference = None
+    tables: Reference = "charm.report.pages:newest_tables"
     """(run folders, their names) -> tables for the page: a headline without a title, others with one."""
     account: Reference = None
     """(run folder) -> every parameter by component, for the page."""

@@ -13,7 +13,7 @@ import socket
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from glob import escape
 from pathlib import Path
 from types import FrameType
@@ -231,11 +231,9 @@ def terminates_as_interrupt() -> Iterator[None]:
         signal.signal(signal.SIGTERM, before)
 
 
-@contextmanager
-def locked(folder: Path, work: str) -> Iterator[None]:
+def locked(folder: Path, work: str) -> AbstractContextManager[None]:
     """Lock a folder against a second process that does the same work."""
-    with lock_file(folder / ".lock", f"{folder}: this folder is in use by another {work}"):
-        yield
+    return lock_file(folder / ".lock", f"{folder}: this folder is in use by another {work}")
 
 
 @contextmanager

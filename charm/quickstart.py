@@ -15,7 +15,7 @@ from charm.errors import CharmError
 from charm.evaluation.evaluate import Evaluation, VoteOptions, evaluate_run, evaluate_votes
 from charm.evaluation.protocols import Protocol, settings_text
 from charm.evaluation.scoring import Scores
-from charm.report.film import refinement_film
+from charm.report.film import make_films
 from charm.report.page import write_report
 from charm.runs.settings import TrainConfig, read_config
 from charm.tables import Table
@@ -45,13 +45,7 @@ def run_quickstart(
         for options in (VoteOptions(), VoteOptions(blank_memory=True)):
             evaluate_run(out, "quickstart", protocol, here, options)
         found, blank = (evaluate_votes(out / name, protocol, config.data) for name in ("votes", "votes_blank"))
-        job, solved = engine.job, [task.task_id for task in found.scores.tasks if task.outcome == "solved"]
-        with job.average.applied():
-            films = {
-                question: refinement_film(job.model, job.data, question, config.reasoner.depth, here.device)
-                for question in job.data.questions
-                if question.task_id in solved[:FILMS] and question.test_index == 0
-            }
+        films = make_films(out, found.scores, FILMS, here.device)
     report = write_report(out, protocol, films=films)
     return {
         "tasks": _task_rows(found, blank.scores, config.evaluate_views),

@@ -2,6 +2,7 @@ import io
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -318,6 +319,17 @@ def test_a_shell_completes_commands_and_flags(
         ["bash", "-c", f'{ask}; echo "${{COMPREPLY[@]}}"'], cwd=tmp_path, capture_output=True, text=True, check=True
     )
     assert set(done.stdout.split()) == offered
+
+
+@pytest.mark.skipif(shutil.which("fish") is None, reason="needs fish")
+def test_fish_completes_commands_and_flags(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["completion", "fish"])
+    (tmp_path / "charm.fish").write_text(capsys.readouterr().out)
+    for typed, offered in (("tr", "train"), ("rearc2 prev", "preview"), ("export --dt", "--dtype")):
+        ask = f"source charm.fish; complete -C 'charm {typed}'"
+        done = subprocess.run(["fish", "-c", ask], cwd=tmp_path, capture_output=True, text=True, check=True)
+        assert [line.split("\t")[0] for line in done.stdout.splitlines()] == [offered]
 
 
 def test_completion_is_for_three_shells(capsys: pytest.CaptureFixture[str]) -> None:

@@ -21,14 +21,13 @@ CAR_MEMORIES = {
     "three-factor": CarMemory(key="rule+horizon", rank=0),
     "three-factor-cose": CarMemory(key="rule+horizon", rank=16),
 }
-DEFAULT_MEMORY = CAR_MEMORIES["three-factor-cose"]
 
 
-def car_single(memory: CarMemory = DEFAULT_MEMORY) -> CarConfig:
+def car_single() -> CarConfig:
     """Train on the paper's single-horizon split: each of 1,500 rules at one horizon, 500k updates."""
     return CarConfig(
         reasoner=reasoner(),
-        memory=memory,
+        memory=CAR_MEMORIES["three-factor-cose"],
         optimizer=OptimizerConfig(dense="adamw", factors="adamw", factor_lr=1e-2),
         steps=500_000,
         batch=1536,
@@ -38,19 +37,19 @@ def car_single(memory: CarMemory = DEFAULT_MEMORY) -> CarConfig:
     )
 
 
-def car_all(memory: CarMemory = DEFAULT_MEMORY) -> CarConfig:
+def car_all() -> CarConfig:
     """Train the paper's control: all 6,000 combinations, 280k updates."""
-    return replace(car_single(memory), data=CarData(split="all"), steps=280_000)
+    return replace(car_single(), data=CarData(split="all"), steps=280_000)
 
 
-def car_small(memory: CarMemory = DEFAULT_MEMORY) -> CarConfig:
+def car_small() -> CarConfig:
     """Train a minute or two on one GPU: Life-like rules, two horizons, the torus as the canvas.
 
     Positions are two-dimensional, which makes neighbourhoods easier to learn; all recurrences carry gradients, and
     every update sees fresh examples.
     """
     return replace(
-        car_single(memory),
+        car_single(),
         data=CarData(BenchmarkConfig(families=("life",)), horizons=(1, 2), canvas=16),
         reasoner=replace(
             reasoner(), recurrences=4, horizon=4, refinement_steps=1, prefix=1, rope="2d", rope_base=100.0

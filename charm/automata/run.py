@@ -23,10 +23,11 @@ from charm.evaluation.predict import Request, predict
 from charm.evaluation.protocols import Ballot, Protocol, load_ballots
 from charm.evaluation.ranking import Ranking, rank
 from charm.evaluation.scoring import score
-from charm.files import read_sealed, write_sealed
+from charm.files import read_sealed
 from charm.models.model import CharmModel
 from charm.runs.archive import Expected, is_finished, own_evaluation, passes
 from charm.runs.checkpoint import folder_of, newest_checkpoint, run_of, steps_of
+from charm.runs.folder import write_result
 from charm.runs.settings import RunConfig
 from charm.tables import Table, percent
 from charm.tasks.instances import Instances
@@ -194,8 +195,7 @@ def _score_run(
         "run": run_of(run),
         **grouped_scores(rank(ballots, questions), dataset.answer_key(benchmark, asked), asked),
     }
-    write_sealed(run / "eval" / f"{name}.json", found)
-    return found
+    return write_result(run / "eval" / f"{name}.json", found, run)
 
 
 class Prediction(NamedTuple):

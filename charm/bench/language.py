@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import torch
@@ -37,7 +37,6 @@ class LMSpeed:
     """One preset; `cost` is the time of its update over that of the first preset measured."""
 
     preset: str
-    table_update: str
     tokens_per_second: float
     update_seconds: float
     loss: float  # after the updates that were timed: of models that start alike, nearly the same
@@ -87,18 +86,16 @@ class LMBench:
     """Tokens in an update; 0 is the preset's."""
     device_rows: int = 0
     """Rows computed at once; 0 is the preset's."""
-    table_updates: tuple[Literal["dense", "rows"], ...] = ("dense",)
-    """How tables are updated: dense, rows, or one after the other."""
     data: Path | None = None
     """Prepared text; random tokens if not given."""
     seconds: float = 5.0
     """How long each number is timed."""
 
     def __post_init__(self) -> None:
-        if self.batch < 0 or self.device_rows < 0 or self.seconds <= 0 or not self.table_updates:
+        if self.batch < 0 or self.device_rows < 0 or self.seconds <= 0:
             raise CharmError(
-                f"batch and device_rows must be >= 0, seconds must be positive and table_updates must not be empty; "
-                f"got {self.batch}, {self.device_rows}, {self.seconds} and {self.table_updates}"
+                f"batch and device_rows must be >= 0 and seconds must be positive; "
+                f"got {self.batch}, {self.device_rows} and {self.seconds}"
             )
 
 
@@ -114,71 +111,67 @@ def measure_lm(presets: Sequence[str], options: LMBench, place: Place) -> list[L
             folder = options.data or Path(scratch) / str(base.gpt.vocab)
             if options.data is None and not folder.exists():
                 random_text(folder, base.gpt.vocab, 4 * (options.batch or base.batch))
-            for update in options.table_updates if base.ngram.active and base.ngram.rows else ("dense",):
-                config = _config(base, folder, options, update, place)
-                ceiling = product_tflops(place.device, config.gpt.compute_dtype)
-                say(f"{name}, {update} tables: weights and compilation")
-                try:
-                    job = LMJob(config, place, say)
-                    job.compile()
-                    each = seconds_each(partial(job.update, 0), options.seconds)
-                    loss = float(job.update(0)["loss"])
-                except torch.OutOfMemoryError as error:
-                    raise CharmError(
-                        f"{name} with {config.device_rows} rows at once does not fit in the memory of "
-                        f"{place.describe()}; lower --device-rows"
-                    ) from error
-                if not math.isfinite(loss):  # a GPU multiplies such numbers faster than real ones
-                    raise CharmError(f"{name}: the loss is {loss} after a few updates, so nothing was timed")
-                rate = config.batch / each
-                tflops = rate * flops(config) / 1e12
-                found.append(
-                    LMSpeed(
-                        preset=name,
-                        table_update=update if job.optimizers.tables is not None else "",
-                        tokens_per_second=rate,
-                        update_seconds=each,
-                        loss=loss,
-                        cost=each / found[0].update_seconds if found else 1.0,
-                        tflops=tflops,
-                        ceiling_tflops=ceiling,
-                        share=tflops / ceiling,
-                        peak_gib=peak_gib(place.device),
-                        machine=f"{place.describe()}, torch {torch.__version__}",
-                    )
+            config = _config(base, folder, options, place)
+            ceiling = product_tflops(place.device, config.gpt.compute_dtype)
+            say(f"{name}: weights and compilation")
+            try:
+                job = LMJob(config, place, say)
+                job.compile()
+                each = seconds_each(partial(job.update, 0), options.seconds)
+                loss = float(job.update(0)["loss"])
+            except torch.OutOfMemoryError as error:
+                raise CharmError(
+                    f"{name} with {config.device_rows} rows at once does not fit in the memory of "
+                    f"{place.describe()}; lower --device-rows"
+                ) from error
+            if not math.isfinite(loss):  # a GPU multiplies such numbers faster than real ones
+                raise CharmError(f"{name}: the loss is {loss} after a few updates, so nothing was timed")
+            rate = config.batch / each
+            tflops = rate * flops(config) / 1e12
+            found.append(
+                LMSpeed(
+                    preset=name,
+                    tokens_per_second=rate,
+                    update_seconds=each,
+                    loss=loss,
+                    cost=each / found[0].update_seconds if found else 1.0,
+                    tflops=tflops,
+                    ceiling_tflops=ceiling,
+                    share=tflops / ceiling,
+                    peak_gib=peak_gib(place.device),
+                    machine=f"{place.describe()}, torch {torch.__version__}",
                 )
-                say(f"{name}, {update} tables: {rate:,.0f} tokens/s, cost {found[-1].cost:.3f}")
-                del job
-                gc.collect()  # so that the next one has the memory to itself
-                torch._dynamo.reset()
-                torch.cuda.empty_cache()  # does nothing without CUDA
+            )
+            say(f"{name}: {rate:,.0f} tokens/s, cost {found[-1].cost:.3f}")
+            del job
+            gc.collect()  # so that the next one has the memory to itself
+            torch._dynamo.reset()
+            torch.cuda.empty_cache()  # does nothing without CUDA
     return found
 
 
-def _config(base: LMConfig, data: Path, options: LMBench, update: Literal["dense", "rows"], place: Place) -> LMConfig:
-    """Return the preset as timed: tables updated by row are float32, and on a CPU everything is."""
+def _config(base: LMConfig, data: Path, options: LMBench, place: Place) -> LMConfig:
+    """Return the preset as timed: on a CPU everything is float32."""
     on_cpu = place.device.type == "cpu"
-    gpt = replace(base.gpt, table_dtype="float32") if on_cpu or update == "rows" else base.gpt
     return replace(
         base,
-        gpt=replace(gpt, compute_dtype="float32") if on_cpu else gpt,
+        gpt=replace(base.gpt, table_dtype="float32", compute_dtype="float32") if on_cpu else base.gpt,
         data=data,
         batch=options.batch or base.batch,
         device_rows=options.device_rows or base.device_rows,
-        optimizer=replace(base.optimizer, table_update=update),
     )
 
 
 def lm_table(found: Sequence[LMSpeed]) -> tuple[Table, str]:
     rows = [
         (
-            *(speed.preset, speed.table_update, f"{speed.tokens_per_second:,.0f}"),
+            *(speed.preset, f"{speed.tokens_per_second:,.0f}"),
             *(f"{speed.update_seconds * 1000:,.0f} ms", f"{speed.cost:.3f}", f"{speed.tflops:.3g}"),
             *(f"{speed.share:.0%}", "" if speed.peak_gib is None else f"{speed.peak_gib:.1f} GiB"),
         )
         for speed in found
     ]
-    columns = ("preset", "tables", "tokens/s", "update", "cost", "TFLOP/s", "of ceiling", "memory")
+    columns = ("preset", "tokens/s", "update", "cost", "TFLOP/s", "of ceiling", "memory")
     return Table(columns, rows, "Training updates"), ceiling_line(found[0].machine, found[0].ceiling_tflops)
 
 

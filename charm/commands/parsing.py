@@ -9,10 +9,12 @@ import io
 import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, redirect_stderr
+from contextlib import contextmanager, nullcontext, redirect_stderr, redirect_stdout
 from difflib import get_close_matches
 from functools import partial, wraps
-from typing import Any
+from shutil import get_terminal_size
+from textwrap import fill
+from typing import Any, TextIO
 
 from tyro.extras import SubcommandApp
 
@@ -25,6 +27,14 @@ GROUPS = {
     "car": ("charm.commands.car", "the cellular-automata reasoning benchmark"),
     "lm": ("charm.commands.lm", "a GPT with n-gram memory"),
 }
+# What tyro prints, and what is said instead.
+SENTENCES = {
+    r"Error parsing (\S+?):+ .*invalid literal for int\(\) with base 10: (.*)": r"\1 must be an integer, got \2",
+    r"Error parsing (\S+?):+ .*could not convert string to float: (.*)": r"\1 must be a number, got \2",
+    r"Error parsing (\S+?):+ (.*)": r"\1: \2",
+    r"Missing value for argument '(.*?)'": r"\1 needs a value; HELP",
+    r"Expected one of {(.*?)}": r"name a command: \1; HELP",
+}
 
 
 class Commands(SubcommandApp):
@@ -34,7 +44,7 @@ class Commands(SubcommandApp):
         """Run the command that the arguments name."""
         words = list(sys.argv[1:] if args is None else args)
         named = [word for word in words[:1] if not word.startswith("-")]
-        with one_sentence(" ".join((prog or "charm", *named))):
+        with one_sentence(" ".join((prog or "charm", *named))), wrapped_help(words):
             call = super().cli(prog=prog, args=words, **options)
         return call()
 
@@ -69,6 +79,34 @@ def one_sentence(prog: str) -> Iterator[None]:
         raise CharmError(sentence(printed.getvalue(), prog)) from None
 
 
+@contextmanager
+def wrapped_help(words: Sequence[str]) -> Iterator[None]:
+    """Break the prose of a help page between words; tyro leaves it in one line for each paragraph."""
+    with redirect_stdout(_Wrapping(sys.stdout)) if {"-h", "--help"} & {*words} else nullcontext():
+        yield
+
+
+class _Wrapping:
+    """A stream whose long lines of prose are as wide as the terminal at most; boxes have that width already."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self.stream = stream
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.stream, name)
+
+    def write(self, text: str) -> int:
+        width = max(40, get_terminal_size().columns)
+        options = {"break_long_words": False, "break_on_hyphens": False}
+        lines = [
+            fill(line, width, subsequent_indent=" " * 4 * line.startswith("Example:"), **options)
+            if line[:1].isalpha()
+            else line
+            for line in text.split("\n")
+        ]
+        return self.stream.write("\n".join(lines))
+
+
 def sentence(box: str, prog: str) -> str:
     """Turn one of tyro's error boxes into a sentence."""
     lines = re.sub(r"\x1b\[[\d;]*m", "", box).splitlines()[1:]  # the first is the title
@@ -94,19 +132,11 @@ def sentence(box: str, prog: str) -> str:
         near = _similar(sections, flags[0], prog)
         meant = f"; did you mean {near}?" if near else f"; {help_hint}"
         return f"unknown option {flags[0]}{meant}"
-    if found := re.match(r"Error parsing (\S+): (.*)", first):
-        name, why = found[1].rstrip(":"), found[2]
-        if bad := re.search(r"invalid literal for int\(\) with base 10: (.*)", why):
-            return f"{name} must be an integer, got {bad[1]}"
-        if bad := re.search(r"could not convert string to float: (.*)", why):
-            return f"{name} must be a number, got {bad[1]}"
-        return f"{name}: {why}"
     if found := re.match(r"invalid choice (.*) for argument '(.*?)'\. Expected one of \((.*?),?\)", first):
         return f"{found[2]} must be one of {found[3].replace(chr(39), '')}; got {found[1]}"
-    if found := re.match(r"Missing value for argument '(.*?)'", first):
-        return f"{found[1]} needs a value; {help_hint}"
-    if found := re.match(r"Expected one of {(.*?)}", first):
-        return f"name a command: {found[1]}; {help_hint}"
+    for pattern, said in SENTENCES.items():
+        if found := re.match(pattern, first):
+            return found.expand(said).replace("HELP", help_hint)
     if re.match(r"Missing from ", first):
         names = [line.strip() for line in sections[0] if re.match(r" {5}\S", line)]
         return f"`{prog}` needs {' and '.join(names)}; {help_hint}"

@@ -14,7 +14,7 @@ import tyro
 from tyro.conf import arg
 from tyro.constructors import ConstructorRegistry, StructConstructorSpec, StructFieldSpec, StructTypeInfo
 
-from charm.commands.parsing import one_sentence
+from charm.commands.parsing import one_sentence, wrapped_help
 from charm.commands.shared import flag
 from charm.domains import domain_of_preset
 from charm.errors import CharmError
@@ -114,7 +114,7 @@ def parse_preset(
     Fields that have no effect next to the values of others are not in the help, and refused unless those change too.
     """
     asked = {"-h", "--help"} & {*flags}
-    unused = (*getattr(config, "unused", ()), *(idle_fields(config) if asked else ()))
+    unused = (*getattr(config, "unused", ()), *(getattr(config, "idle", ()) if asked else ()))
     _UNUSED.set(frozenset((type(holder), last) for holder, last in (_holder(config, one) for one in unused)))
     kind: type[Options[Config]] = Options[type(config)]  # type: ignore[assignment, misc]  # a type that only runs know
     default = Options(config, out or Path("runs") / name, resume=out is not None)
@@ -122,16 +122,10 @@ def parse_preset(
     about = cleandoc(getattr(make, "func", make).__doc__ or "") if make else "Train a model of this configuration."
     description = f"{about}\n\n{Options.__doc__}"
     found = _parse(kind, f"{command} {name}", flags, default=default, description=description)
-    for one, remedy in idle_fields(found.config).items():
+    for one, remedy in getattr(found.config, "idle", {}).items():
         before, now = (getattr(*_holder(some, one)) for some in (config, found.config))
         if now != before and now is not False:  # what has no effect may be switched off
             raise CharmError(f"--{one.replace('_', '-')} {now} would have no effect: {remedy}")
-    return found
-
-
-def idle_fields(config: Any) -> dict[str, str]:
-    """Return the fields without effect next to the values of others, by dotted name, each with the reason."""
-    found: dict[str, str] = getattr(config, "idle", {})
     return found
 
 
@@ -151,7 +145,7 @@ def parse_options(prog: str, kind: type[Chosen], flags: Sequence[str]) -> Wanted
 
 def _parse(kind: type[Parsed], prog: str, flags: Sequence[str], **more: Any) -> Parsed:
     settings = {"config": (tyro.conf.FlagCreatePairsOff,), "registry": READABLE, **more}
-    with one_sentence(prog):
+    with one_sentence(prog), wrapped_help(flags):
         found: Parsed = tyro.cli(kind, prog=prog, args=flags, **settings)
         return found
 

@@ -45,6 +45,7 @@ from charm.models.model import TRAINING, CharmModel
 from charm.runs.checkpoint import newest_checkpoint, read_tensors, steps_of, storable, write_tensors
 from charm.runs.config import EngineConfig
 from charm.runs.export import write_model
+from charm.runs.folder import write_result
 from charm.runs.metrics import has_evaluation
 from charm.runs.settings import solving_config
 from charm.tasks import dataset, keyed
@@ -476,7 +477,7 @@ class StreamJob(Job):
         if not self.method.restores and not (self.out / "model").is_dir():
             write_model(self.model, self.out / "model", torch.float32)
         write_matrices(self.out)
-        write_sealed(self.out / "result.json", summarize(self.out))
+        write_result(self.out / "result.json", summarize(self.out), self.out)
 
 
 def _base_questions(config: DataConfig, count: int, evaluated: bool) -> DataConfig:

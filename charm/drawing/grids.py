@@ -64,9 +64,9 @@ class Panel:
 # Panels
 
 
-def canvas_panel(tokens: npt.ArrayLike, side: int, cell: int | None = None) -> Panel:
+def canvas_panel(tokens: npt.ArrayLike, side: int) -> Panel:
     """Return a panel with a token canvas, given as [side, side] or flat; padding and boundary are no colours."""
-    canvas, cell = as_canvas(tokens, side), cell or _cell_size(side)
+    canvas, cell = as_canvas(tokens, side), _cell_size(side)
     return Panel(side * cell + 1, side * cell + 1, [Tile(0, 0, cell, canvas)])
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 from rich import box
+from rich.columns import Columns
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.live import Live
 from rich.table import Table as RichTable
@@ -83,21 +84,11 @@ class TaskText:
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         yield Text(title_of(self.task), style="bold")
         for group in captioned_pairs(self.task):
-            rows: list[list[tuple[RichTable]]] = [[]]
-            used = 0
-            for caption, pair in group:
-                block, width = self._block(caption, pair, options.max_width)
-                if rows[-1] and used + width > options.max_width:
-                    rows.append([])
-                    used = 0
-                rows[-1].append((block,))
-                used += width
-            for row in rows:
-                yield Text()
-                yield side_by_side(*row)
+            blocks = [self._block(caption, pair, options.max_width) for caption, pair in group]
+            yield Columns(blocks, padding=(0, 3))
 
-    def _block(self, caption: str, pair: Pair, limit: int) -> tuple[RichTable, int]:
-        """Return a captioned pair and its width in columns. An output that is too wide is below its input."""
+    def _block(self, caption: str, pair: Pair, limit: int) -> RichTable:
+        """Return a captioned pair. An output that is too wide is below its input."""
         left = grid_text(pair.input, self.digits)
         right = Text("?", style="bold") if pair.output is None else grid_text(pair.output, self.digits)
         grids = RichTable.grid(padding=(0, 1))
@@ -108,11 +99,11 @@ class TaskText:
             grids.add_row(left)
             grids.add_row("↓")
             grids.add_row(right)
-            width = 2 * max(grid.shape[1] for grid in pair.grids())
         block = RichTable.grid()
+        block.add_row("")
         block.add_row(Text(caption, style="dim"))
         block.add_row(grids)
-        return block, max(width, len(caption)) + 3
+        return block
 
 
 def marked_text(answer: Grid, truth: Grid) -> Text:
@@ -133,11 +124,7 @@ def marked_text(answer: Grid, truth: Grid) -> Text:
 
 def show_grids(grids: Mapping[str, Grid]) -> None:
     """Print grids under their names, as many side by side as fit in the terminal."""
-    console = new_console()
-    columns = [(name, grid_text(grid)) for name, grid in grids.items()]
-    across = max(1, console.width // (2 * max(grid.shape[1] for grid in grids.values()) + 3))
-    for first in range(0, len(columns), across):
-        show(side_by_side(*columns[first : first + across]), "", console=console)
+    show(Columns([side_by_side((name, grid_text(grid), "")) for name, grid in grids.items()], padding=(0, 3)))
 
 
 def animate_grids(grids: Mapping[str, Grid], seconds: float = 0.3) -> None:

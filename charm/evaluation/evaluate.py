@@ -13,13 +13,13 @@ from charm.evaluation.predict import Request, predict_votes
 from charm.evaluation.protocols import Protocol, load_ballots, protocol_named, settings_text, stored_protocol
 from charm.evaluation.ranking import Ranking, make_submission, rank, write_submission
 from charm.evaluation.scoring import Scores, score
-from charm.files import sweep, write_sealed
+from charm.files import sweep
 from charm.models.config import NetworkConfig
 from charm.models.model import CharmModel
 from charm.progress import bar, say
 from charm.runs.archive import Expected, damaged_passes, forget_later_votes, is_finished, passes
 from charm.runs.checkpoint import by_step, folder_of, run_of, steps_of
-from charm.runs.folder import RESULTS
+from charm.runs.folder import RESULTS, write_result
 from charm.runs.metrics import Exam, LogEntry
 from charm.runs.settings import TrainConfig, read_config
 from charm.tables import Table
@@ -214,7 +214,7 @@ def write_evaluation(out: Path, name: str, evaluation: Evaluation, tasks: Sequen
             for name, part in evaluation.by_source.items()
         },
     }
-    write_sealed(out / "eval" / f"{name}.json", found)
+    found = write_result(out / "eval" / f"{name}.json", found, out)
     asked = [one for one in evaluation.ranking.questions if not tasks or one.task_id in tasks]
     submission = make_submission(evaluation.ranking, asked)
     write_submission(out / "eval" / f"{name}.submission.json", submission)

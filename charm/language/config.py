@@ -11,9 +11,11 @@ from charm.errors import CharmError
 from charm.runs.config import EngineConfig
 
 Dtype = Literal["bfloat16", "float32"]
-# Fields of a run that only a memory, and only its tables, read.
-OF_MEMORY = ("optimizer.memory_lr", "optimizer.memory_multiplier", "optimizer.memory_scope")
-OF_TABLES = ("optimizer.table_update", "shard_tables")
+# Fields of a run that only a memory reads.
+OF_MEMORY = (
+    *("ngram.width", "ngram.heads", "ngram.layers", "shard_tables"),
+    *("optimizer.memory_lr", "optimizer.memory_multiplier", "optimizer.memory_scope"),
+)
 NgramVariant = Literal["none", "engram", "cose", "mixture"]
 
 
@@ -111,8 +113,6 @@ class LMOptimizerConfig:
     """Multiplier of the memory's learning rates."""
     memory_scope: Literal["tables", "all"] = "tables"
     """What the multiplier applies to: the tables, or every parameter of the memory."""
-    table_update: Literal["dense", "rows"] = "dense"
-    """AdamW on whole tables, or only on the rows that a step read (the moments of other rows stay unchanged)."""
     warmup: int = 40
     """Updates over which learning rates rise linearly from zero."""
 
@@ -160,25 +160,16 @@ class LMConfig(EngineConfig):
         for name, tokens in (("batch", self.batch), ("evaluate_tokens", self.evaluate_tokens)):
             if tokens % self.gpt.length or tokens < self.gpt.length:
                 raise CharmError(f"{name} must be a multiple of the row length {self.gpt.length}, got {tokens} tokens")
-        if self.optimizer.table_update == "rows" and self.gpt.table_dtype != "float32":
-            # Row optimizers keep step counts in the table's dtype, and bfloat16 cannot count beyond 256.
-            raise CharmError("optimizer.table_update 'rows' needs gpt.table_dtype float32")
-        if self.optimizer.table_update == "rows" and self.shard_tables:
-            raise CharmError(
-                "shard_tables cannot be combined with optimizer.table_update 'rows': sharded tables are updated densely"
-            )
         self.ngram.layers_in(self.gpt.depth)
 
     @property
     def idle(self) -> dict[str, str]:
         """Fields that have no effect next to the values of others, by dotted name, each with the reason."""
         if self.ngram.variant == "none":
-            names = [*(f"ngram.{name}" for name in ("rows", "width", "heads", "layers")), *OF_MEMORY, *OF_TABLES]
-            return dict.fromkeys(names, "ngram.variant is none")
+            return dict.fromkeys(("ngram.rows", *OF_MEMORY), "ngram.variant is none")
         if not self.ngram.active:
-            names = [*(f"ngram.{name}" for name in ("width", "heads", "layers")), *OF_MEMORY, *OF_TABLES]
-            return dict.fromkeys(names, "ngram.rows is 0")
+            return dict.fromkeys(OF_MEMORY, "ngram.rows is 0")
         if self.ngram.rows:
             return {}
         scaled = ("optimizer.memory_multiplier",) if self.optimizer.memory_scope == "tables" else ()
-        return dict.fromkeys(("ngram.width", "ngram.heads", *scaled, *OF_TABLES), "ngram.rows is 0")
+        return dict.fromkeys(("ngram.width", "ngram.heads", *scaled, "shard_tables"), "ngram.rows is 0")

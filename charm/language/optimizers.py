@@ -14,11 +14,11 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.distributed.tensor import DTensor
 from torch.optim import AdamW, Optimizer
 
 from charm.language.config import LMConfig
 from charm.language.gpt import GPT
-from charm.memory.optimizers import RowAdamW
 from charm.training.optimizers import OptimizerSet, Part, group_tensors
 
 REFERENCE_BATCH = 2**19  # tokens; learning rates grow with the square root of the batch
@@ -69,23 +69,19 @@ def parameter_groups(model: GPT, config: LMConfig) -> dict[str, list[dict[str, A
 
 
 class LMOptimizers(OptimizerSet):
-    """Muon for matrices, AdamW for the rest, and for tables AdamW on all rows or only on those that were read."""
+    """Muon for matrices, AdamW for the rest; the tables have an optimizer of their own."""
 
     def __init__(self, model: GPT, config: LMConfig) -> None:
         self.config = config
         groups = parameter_groups(model, config)
-        by_rows = config.optimizer.table_update == "rows"
         adam = {"eps": EPS, "fused": model.head.weight.device.type in ("cpu", "cuda", "xpu")}
         parts = [
             Part(NorMuon, groups["muon"], {"dtype": getattr(torch, model.config.compute_dtype)}),
             Part(AdamW, groups["adamw"], adam),
-            Part(RowAdamW if by_rows else AdamW, groups["tables"], {"eps": EPS} if by_rows else adam),
+            Part(AdamW, groups["tables"], adam),
         ]
-        # Row optimizers gather sparse gradients themselves, and gradients of sharded tables are already summed.
-        table_ids = {id(p) for group in groups["tables"] for p in group["params"]}
-        comes_summed = config.shard_tables or by_rows
-        super().__init__(parts, [p for p in model.parameters() if not (comes_summed and id(p) in table_ids)])
-        self.tables = self.all[-1] if table_ids else None
+        # Gradients of sharded tables are already summed.
+        super().__init__(parts, [weight for weight in model.parameters() if not isinstance(weight, DTensor)])
 
     def set_rates(self, update: int) -> None:
         rate, momentum, decay = schedule(update, self.config)

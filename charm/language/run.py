@@ -23,7 +23,7 @@ from torch.distributed.tensor import DTensor
 from charm.config import read_run_config, refuse_below
 from charm.devices import Place, to_device
 from charm.errors import CharmError
-from charm.files import read_sealed, write_atomically, write_sealed
+from charm.files import read_sealed, write_atomically
 from charm.language.config import LMConfig
 from charm.language.data import Integers, Piece, Prepared, TokenIds, training_rows, validation_rows
 from charm.language.gpt import GPT
@@ -31,6 +31,7 @@ from charm.language.optimizers import LMOptimizers, schedule
 from charm.memory.sharding import like, shard_dense
 from charm.progress import say, track
 from charm.runs import checkpoint
+from charm.runs.folder import write_result
 from charm.runs.metrics import curve, read_metrics
 from charm.tables import UNKNOWN, Table
 from charm.training.engine import Engine, Exam, Job, LogEntry, compiles, train
@@ -50,9 +51,6 @@ class LMJob(Job):
         if (last - first) % self.part:
             raise CharmError(f"the {last - first} rows of a process cannot be split into equal parts of {self.part}")
         self.model = GPT(config.gpt, config.ngram, config.seed, self.data.canonical, self.data.bos)
-        if config.optimizer.table_update == "rows":
-            for rows in self.model.ngram_tables():
-                rows.sparse = True
         if config.shard_tables and place.world > 1:
             shard_dense(self.model.ngram_tables(), place.device, place.world)
         self.model.to(place.device)
@@ -130,13 +128,11 @@ class LMJob(Job):
         weights = {name: like(whole, here[name]) for name, whole in read_part(folder, "model").items()}
         self.model.load_state_dict(weights)
         moments = read_part(folder, "optimizer")
-        if self.optimizers.tables is not None and self.config.shard_tables and self.place.world > 1:
-            number = len(self.optimizers.all) - 1
-            tables = [p for group in self.optimizers.tables.param_groups for p in group["params"]]
-            for key, whole in moments.items():
-                of, parameter, _ = key.split("/")
-                if int(of) == number and whole.dim() == 2:
-                    moments[key] = like(whole, tables[int(parameter)])
+        weights_of = [[w for group in one.param_groups for w in group["params"]] for one in self.optimizers.all]
+        for key, whole in moments.items():
+            optimizer, number, _ = key.split("/")
+            if whole.dim() == 2:
+                moments[key] = like(whole, weights_of[int(optimizer)][int(number)])
         checkpoint.restore_optimizers(self.optimizers.all, moments)
 
 
@@ -227,8 +223,8 @@ def evaluate(run: Path, options: LMEvaluation, place: Place) -> tuple[dict[str, 
     scores = bits_per_byte(model, text, prepared.token_bytes, place, options.rows, show=place.is_main)
     if not place.is_main:
         return None
-    found = {"step": step, "tokens": tokens, **scores}
-    write_sealed(run / "eval" / f"step_{step:09d}.json", found)
+    path = run / "eval" / f"step_{step:09d}.json"
+    found = write_result(path, {"step": step, "tokens": tokens, **scores}, run, prepared.manifest)
     return found, f"step {step}: {found['bpb']:.5f} bits per byte over {tokens:,} tokens"
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args, get_type_hints
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args, get_origin, get_type_hints
 
 from charm.errors import CharmError
 
@@ -92,7 +92,7 @@ class NetworkConfig:
         hints = get_type_hints(type(self))
         for name in (one.name for one in fields(self)):
             hint, value = hints[name], getattr(self, name)
-            choices = get_args(hint)
+            choices = get_args(hint) if get_origin(hint) is Literal else ()
             if choices and value not in choices:
                 raise CharmError(f"reasoner {name} must be one of {', '.join(choices)}; got {value!r}")
             least, most = self.limits.get(name, (1, MOST))

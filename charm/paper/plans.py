@@ -271,7 +271,7 @@ def commands(job: MissingRun, shelf: Shelf) -> list[str]:
     for options in variant.size(shelf.size).evaluations.values():
         asked = []
         for name, value in options.items():
-            values = value if isinstance(value, tuple) else (value,)
+            values = value if isinstance(value, list) else (value,)
             asked += [f"--{name.replace('_', '-')}", *map(str, values)]
         words.append(shlex.join(["charm", "eval", folder, *asked]))
     return words

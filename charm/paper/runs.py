@@ -25,7 +25,7 @@ from typing import Any, Literal
 
 from charm.arc.presets import arc1
 from charm.automata.run import CarConfig
-from charm.config import to_json
+from charm.config import from_json, to_json
 from charm.continual.run import StreamOptions
 from charm.domains import Domain, domain_of_preset
 from charm.errors import CharmError
@@ -78,7 +78,7 @@ class Setting:
         """Return the configuration at this size of a variant with this configuration."""
         changes: dict[str, Any] = {}
         for name in self.keep:
-            changes = merge(changes, _nested(name, attrgetter(name)(full)))
+            changes = merge(changes, _nested(name, to_json(attrgetter(name)(full))))
         for name, factor in self.times.items():
             changes = merge(changes, _nested(name, max(1, round(factor * attrgetter(name)(full)))))
         if self.rule:
@@ -161,17 +161,8 @@ def variant_named(key: str) -> Variant:
 
 
 def with_fields(config: Any, changes: Fields) -> Any:
-    """Return a configuration with these fields changed together."""
-    known = {one.name for one in fields(config)}
-    if unknown := sorted(changes.keys() - known):
-        raise CharmError(f"{type(config).__name__} has no field {unknown[0]!r}")
-    return replace(
-        config,
-        **{
-            name: with_fields(getattr(config, name), value) if isinstance(value, Mapping) else value
-            for name, value in changes.items()
-        },
-    )
+    """Return a configuration with these fields changed together, checked as those of a file are."""
+    return from_json(type(config), merge(to_json(config), changes))
 
 
 def flags_between(base: Any, wanted: Any, start: str = "", idle: Collection[str] = ()) -> list[str]:
@@ -231,7 +222,7 @@ def text_small(full: LMConfig) -> Fields:
     decay = 0.28 * math.sqrt(batch / 2**19) * 1.156e9 / (steps * batch)
     return {
         "gpt": {"depth": depth, "width": width},
-        "ngram": ngram,
+        "ngram": to_json(ngram),
         "optimizer": {"weight_decay": decay},
         "steps": steps,
     }
@@ -246,7 +237,7 @@ def text_cpu(full: LMConfig) -> Fields:
         layers=(1, 2),
     )
     steps = tiny().steps * max(1, round(full.steps * full.batch / 1.19e9))
-    return {"gpt": {"depth": 6} if full.gpt.depth > 12 else {}, "ngram": ngram, "steps": steps}
+    return {"gpt": {"depth": 6} if full.gpt.depth > 12 else {}, "ngram": to_json(ngram), "steps": steps}
 
 
 RULES: dict[str, Callable[[Any], Fields]] = {
@@ -284,12 +275,6 @@ def _resolve(name: str, among: Mapping[str, Fields]) -> dict[str, Any]:
     return merge(_resolve(own.pop("like"), among), own) if "like" in own else own
 
 
-def _with_tuples(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {name: _with_tuples(one) for name, one in value.items()}
-    return tuple(value) if isinstance(value, list) else value
-
-
 def _streams(group: str, bases: Collection[str]) -> Iterator[tuple[str, str, Fields]]:
     """Combine every base with the three common methods; the first stream also learns with others, from one base."""
     common = {"memory-only": "rows", "oracle": "full", "joint": "full"}
@@ -302,13 +287,13 @@ def _streams(group: str, bases: Collection[str]) -> Iterator[tuple[str, str, Fie
 
 
 def _read() -> tuple[dict[str, dict[str, Setting]], dict[str, Variant]]:
-    given = _with_tuples(tomllib.loads((files("charm.paper") / "runs.toml").read_text("utf-8")))
+    given = tomllib.loads((files("charm.paper") / "runs.toml").read_text("utf-8"))
     sizes: dict[str, dict[str, Setting]] = {}
     variants: list[Variant] = []
     for group, content in given["groups"].items():
         homes, common = content.get("homes", {}), content.get("common", {})
         sizes[group] = {
-            size: Setting(**_resolve(name, given["sizes"]), home=homes.get(size, group))
+            size: from_json(Setting, {**_resolve(name, given["sizes"]), "home": homes.get(size, group)}, name)
             for size, name in content["sizes"].items()
         }
         runs = {name: {} for name in content.get("names", ())} | content.get("runs", {})

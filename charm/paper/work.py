@@ -38,7 +38,7 @@ from charm.continual.run import StreamOptions, run_stream
 from charm.continual.streams import TaskStream
 from charm.devices import Place, place
 from charm.errors import CharmError
-from charm.files import read_sealed, write_sealed
+from charm.files import read_sealed
 from charm.language.config import LMConfig
 from charm.language.gpt import components
 from charm.models.model import CharmModel
@@ -47,6 +47,7 @@ from charm.paper.tables import EMERGED
 from charm.paths import data_dir
 from charm.progress import say
 from charm.runs.checkpoint import newest_checkpoint, steps_of
+from charm.runs.folder import write_result
 from charm.runs.metrics import curve, mean_around, read_metrics
 from charm.runs.settings import TrainConfig
 from charm.signals import StoppedEarly, stop_early
@@ -152,7 +153,7 @@ class Shelf:
 
     def write(self, variant: Variant, seed: int, result: Result) -> Path:
         path = self.result_path(variant, seed)
-        write_sealed(path, result)
+        write_result(path, result, self.run_folder(variant, seed))
         return path
 
 
@@ -243,7 +244,7 @@ def _train(variant: Variant, seed: int, shelf: Shelf, here: Place, say: Callable
     tasks: dict[str, list[str]] = {}
     place_of_data = config.data if domain.name == "lm" else config.data.data
     for prefix, options in size.evaluations.items():
-        given = domain.get("evaluate_options")(**options, data=place_of_data)
+        given = from_json(domain.get("evaluate_options"), {**options, "data": place_of_data})
         found = domain.get("evaluate")(out, given, here)
         if found is None:
             continue

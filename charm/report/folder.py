@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 from charm.accounting import Accounting, account
-from charm.config import is_number
-from charm.errors import CharmError
+from charm.config import checked, is_number
+from charm.errors import CharmError, charm_errors
 from charm.evaluation.protocols import protocol_text, stored_protocol
 from charm.files import read_sealed
 from charm.models.model import check_saved
@@ -20,17 +20,16 @@ from charm.tasks.instances import Instances
 JsonObject = dict[str, Any]
 
 
+class _Evaluation(TypedDict):
+    metrics: dict[str, float]
+    step: int
+    puzzles: int
+
+
 def evaluation(run: Path, name: str) -> JsonObject:
     path = run / "eval" / f"{name}.json"
-    found = read_sealed(path)
-    good = (
-        isinstance(found, dict)
-        and isinstance(found.get("metrics"), dict)
-        and all(map(is_number, found["metrics"].values()))
-        and all(isinstance(found.get(name), int) for name in ("step", "puzzles"))
-    )
-    if not good:
-        raise CharmError(f"{path}: not an evaluation (metrics, step or number of puzzles is missing)")
+    with charm_errors(f"{path}: not an evaluation", CharmError):
+        found: JsonObject = checked(_Evaluation, read_sealed(path), name)
     return own_evaluation(run, found, name)
 
 

@@ -85,7 +85,7 @@ def class_of(outcome: str) -> str:
 def names_of(runs: Sequence[Path]) -> list[str]:
     """Return a distinct name for each run: its folder's name, with as many parent folders as needed."""
     parts = [run.resolve().parts for run in runs]
-    for depth in range(1, max(map(len, parts)) + 1):
+    for depth in range(1, max(map(len, parts), default=1) + 1):
         names = ["/".join(one[-depth:]) for one in parts]
         if len(set(names)) == len(names):
             return names

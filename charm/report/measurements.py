@@ -32,7 +32,7 @@ from charm.paper.tables import TABLES, published
 from charm.paper.work import Result
 from charm.report import folder
 from charm.report.html import names_of
-from charm.runs.archive import passes, require_whole_votes
+from charm.runs.archive import whole_passes
 from charm.runs.settings import TrainConfig, read_config
 
 Config = TypeVar("Config", TrainConfig, CarConfig)
@@ -193,8 +193,7 @@ def read_depth(sources: Sequence[Path], data: Path | None) -> list[Design]:
     configs = _arc(sources, data)
 
     def rank(run: Path) -> Result:
-        require_whole_votes(run / "votes")
-        voted = passes(run / "votes")
+        voted = whole_passes(run / "votes")
         if not voted:
             raise CharmError(f"{run}: no votes; run `charm eval {run} --loops 1 2 4 8 16` first")
         depths = {}

@@ -10,6 +10,7 @@ from itertools import count
 from pathlib import Path
 
 from charm.config import to_json
+from charm.domains import domain_of
 from charm.drawing.grids import LINE, PALETTE
 from charm.errors import charm_errors
 from charm.evaluation.evaluate import Evaluation, as_asked, evaluate_votes, own_protocol, standard
@@ -21,7 +22,7 @@ from charm.report.answers import Films, JsonObject, affordable, run_entries, vot
 from charm.report.curves import curves_svg, short
 from charm.report.film import read_films, write_films
 from charm.report.html import SCRIPT, class_of, document, legend, settings, table, tile, write_page
-from charm.runs.archive import passes, require_whole_votes
+from charm.runs.archive import whole_passes
 from charm.runs.metrics import curve, read_metrics
 from charm.runs.settings import TrainConfig, read_config
 from charm.tables import UNKNOWN, percent
@@ -93,8 +94,7 @@ def ranked(
     A protocol's name means the run's own refinement depths.
     """
     config = read_config(run, data)
-    require_whole_votes(run / "votes")
-    voted = passes(run / "votes")
+    voted = whole_passes(run / "votes")
     steps = list(voted)
     if isinstance(protocol, str):
         protocol = own_protocol(config, protocol)
@@ -112,8 +112,7 @@ def ranked(
 def _zeroed_answers(run: Path, config: TrainConfig, protocol: Protocol) -> dict[Question, Grid] | None:
     """Return the first answers with the memory zeroed; None if the run folder has no such votes."""
     votes = run / "votes_blank"
-    require_whole_votes(votes)
-    steps = [step for step, depths in passes(votes).items() if set(protocol.loops) <= set(depths)]
+    steps = [step for step, depths in whole_passes(votes).items() if set(protocol.loops) <= set(depths)]
     if not steps or folder.blank(run) is None:
         return None
     protocol = replace(protocol, window="current")
@@ -163,11 +162,11 @@ def score_tiles(scores: Scores) -> list[str]:
 
 
 def learning(runs: Sequence[Path], names: Sequence[str]) -> list[str]:
-    """Return the curves of one run, or of several with a legend."""
+    """Return the curves of runs of one domain, of several with a legend."""
     lines = [read_metrics(run) for run in runs]
     curves = [legend(names)] if len(runs) > 1 else []
     curves.append('<div class="curves">')
-    for name, (title, is_share) in CURVES.items():
+    for name, (title, is_share) in domain_of(runs[0]).get("curves").items():
         points = [curve(one, name) for one in lines]
         if any(points) or not name.startswith("evaluation/"):  # not every run is evaluated during training
             curves.append(curves_svg(title, points, is_share))

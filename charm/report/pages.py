@@ -11,12 +11,11 @@ from charm.domains import PageOptions, domain_of
 from charm.errors import CharmError
 from charm.files import read_sealed
 from charm.report.comparison import write_comparison
-from charm.report.curves import curves_svg
 from charm.report.film import make_films
-from charm.report.html import document, legend, names_of, settings, table, title_of, write_page
-from charm.report.page import ranked, write_report
+from charm.report.html import document, names_of, settings, table, title_of, write_page
+from charm.report.page import learning, ranked, write_report
 from charm.report.solved import write_solve_page
-from charm.runs.metrics import curve, newest_scores, read_metrics
+from charm.runs.metrics import newest_scores, read_metrics
 from charm.tables import UNKNOWN, Table
 from charm.tasks.sources import load_available, load_source
 
@@ -69,18 +68,12 @@ def write_arc_page(runs: Sequence[Path], path: Path, options: PageOptions) -> Pa
 def write_plain_page(runs: Sequence[Path], out: Path, options: PageOptions) -> Path:
     """Write the page of runs of a domain without votes."""
     names, domain = names_of(runs), domain_of(runs[0])
-    headline, *others = (domain.get("tables") or newest_tables)(runs, names)
+    headline, *others = domain.get("tables")(runs, names)
     lead = [f'<p class="soft">{escape(headline.caption)}</p>'] if headline.caption else []
-    lines = [read_metrics(run) for run in runs]
-    curves = [
-        curves_svg(title, [curve(one, name) for one in lines], is_share)
-        for name, (title, is_share) in (domain.get("curves") or {"loss": ("Loss", False)}).items()
-    ]
     sections = [f"<section><h2>{escape(one.title)}</h2>{table(one.columns, one.rows)}</section>" for one in others]
     body = [
         *(*lead, table(headline.columns, headline.rows)),
-        *("<h2>Learning</h2>", legend(names) if len(runs) > 1 else ""),
-        *('<div class="curves">', *curves, "</div>"),
+        *learning(runs, names),
         *(['<div class="tables">', *sections, "</div>"] if sections else []),
     ]
     if count := domain.get("account"):

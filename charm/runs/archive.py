@@ -238,13 +238,14 @@ def damaged_passes(votes_folder: Path) -> dict[int, tuple[int, ...]]:
     return _passes(votes_folder, lambda folder: None in (_headers(folder) or [None]))
 
 
-def require_whole_votes(votes_folder: Path) -> None:
-    """Raise a CharmError for the first damaged votes: a reader must not skip them silently."""
+def whole_passes(votes_folder: Path) -> dict[int, tuple[int, ...]]:
+    """Return what `passes` does, or raise for the first damaged votes: a reader must not skip them silently."""
     for step, depths in damaged_passes(votes_folder).items():
         raise CharmError(
             f"{pass_folder(votes_folder, step, depths[0])}: votes are missing or damaged; evaluate again, or delete "
             f"the folder to do without them"
         )
+    return passes(votes_folder)
 
 
 def _passes(votes_folder: Path, wanted: Callable[[Path], bool]) -> dict[int, tuple[int, ...]]:

@@ -13,9 +13,10 @@ from typing import Any
 from charm.config import read_run_config, read_settings, to_json
 from charm.devices import Place
 from charm.errors import CharmError, charm_errors
-from charm.files import locked, sweep, write_sealed
+from charm.files import locked, read_sealed, sweep, write_sealed
 from charm.runs.checkpoint import clean, steps_of
 from charm.runs.config import EngineConfig
+from charm.version import __version__
 
 # Folders of results of a run's models.
 RESULTS = ("votes", "votes_blank", "votes_tasks", "votes_blank_tasks", "eval")
@@ -131,3 +132,24 @@ def occupied(out: Path, place: Place, config: EngineConfig, manifest: Mapping[st
         write_sealed(out / "data.json", manifest)
         place.barrier()  # no process reads the folder before this
         yield
+
+
+def write_result(
+    path: Path, found: Mapping[str, Any], run: Path, data: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
+    """Write a result of a run with the versions of CHARM and of its data, or of the record `data`; return it all."""
+    record = read_sealed(run / "data.json") if data is None and (run / "data.json").is_file() else data
+    result = {**found, "charm": __version__, "data": _versions(record or {})}
+    write_sealed(path, result)
+    return result
+
+
+def _versions(record: Any) -> Any:
+    """Keep the names, versions and hashes in a record of data."""
+    if isinstance(record, list):
+        return [kept for one in record if (kept := _versions(one))]
+    if not isinstance(record, dict):
+        return None
+    stays = {"name", "version", "pairs_sha256", "tasks_sha256", "sha256"}
+    parts = {name: value if name in stays else _versions(value) for name, value in record.items()}
+    return {name: value for name, value in parts.items() if value}

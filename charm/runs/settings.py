@@ -197,7 +197,7 @@ class TrainConfig(RunConfig):
         if not data.synthetic:
             generated = ("data.synthetic_view_count", "data.synthetic_views", "data.partial")
             found |= dict.fromkeys(generated, "data.synthetic is empty")
-        if data.augment != "random":
+        if data.augment == "pseudo-tasks":
             found["data.color_pool"] = f"data.augment is {data.augment}"
         return found
 

@@ -65,6 +65,14 @@ def draw_views(task: Task, count: int, seed: int, pool: Colors | None = None, fi
     return codes[:count]
 
 
+def own_color_views(task: Task, count: int, seed: int, pool: Colors | None = None, fixed: Sequence[int] = ()) -> Codes:
+    """Draw views as `draw_views` does; the symmetries in original colours alternate with the others until used up."""
+    own = draw_views(task, DIHEDRALS, seed, np.arange(COLORS, dtype=np.uint8)[None]).tolist()
+    others = [code for code in draw_views(task, count, seed, pool, fixed).tolist() if code not in own]
+    mixed = [code for some in zip_longest(own, others) for code in some if code is not None]
+    return np.array(mixed[:count], np.uint32)
+
+
 def pseudo_tasks(task: Task, count: int, seed: int, fixed: Sequence[int] = ()) -> Codes:
     """Return the codes of VARC's 51 views, or of the first `count`: the original, five symmetries x ten colourings.
 

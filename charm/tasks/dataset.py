@@ -17,7 +17,7 @@ import numpy as np
 from charm.config import at_least
 from charm.errors import CharmError
 from charm.paths import data_dir
-from charm.tasks.augment import Codes, Colors, color_pool, draw_views, pseudo_tasks
+from charm.tasks.augment import Codes, Colors, color_pool, draw_views, own_color_views, pseudo_tasks
 from charm.tasks.batch import PairBank
 from charm.tasks.canvas import FIT_SIDES, FULL_SIDE, LARGE_SIDE, fitting_side
 from charm.tasks.instances import Instances, RowNumbers
@@ -26,6 +26,7 @@ from charm.tasks.pairs_file import PairBlock, command_for, load_pairs, read_mani
 from charm.tasks.sampling import IndexBlock, Mixture, Stream
 from charm.tasks.sources import CONCEPT_ARC, Source, load_source
 from charm.tasks.task import Grid, Pair, Question, Task, check_unique, grid_bytes, grid_hash, questions_of
+from charm.tasks.view import PERMUTATIONS
 
 
 @dataclass(frozen=True)
@@ -53,9 +54,9 @@ class DataConfig:
     """Whether synthetic pairs use the puzzle's first views, or views drawn for them."""
     partial: bool = False
     """Allow incomplete synthetic sets, which are refused otherwise."""
-    augment: Literal["random", "pseudo-tasks"] = "random"
-    """Random views, or VARC's: the original view for trained tasks; for evaluated ones also five symmetries with ten
-    colourings each, 51 views in all."""
+    augment: Literal["random", "own-colors", "pseudo-tasks"] = "random"
+    """Random views; the same, with half of the examples in original colours; or VARC's: the original view for trained
+    tasks; for evaluated ones also five symmetries with ten colourings each, 51 views in all."""
     evaluate_repeats: int = 2
     """How often the pairs of evaluated tasks are repeated in the index; 0 leaves them to `charm solve`."""
     auxiliary_repeats: int = 2
@@ -170,7 +171,7 @@ def assemble(tasks: TaskSet, config: DataConfig, instances: Instances | None = N
         for side, chosen in _by_side(visible, _bound(task) if role == "evaluate" else None, config.sides):
             numbers = np.arange(len(pairs), len(pairs) + len(chosen), dtype=np.int32)
             pairs.extend(chosen)
-            blocks[side].append(IndexBlock(numbers, rows, repeats))
+            blocks[side] += _blocks(config, instances, task.id, IndexBlock(numbers, rows, repeats))
     banks = [PairBank.of(pairs)]
     first = len(pairs)
     forbidden = {grid_bytes(pair.input) for task in asked for pair in task.test}
@@ -182,7 +183,7 @@ def assemble(tasks: TaskSet, config: DataConfig, instances: Instances | None = N
         sides = _sides(made.shapes.max(axis=1), config.sides)
         for side in np.unique(sides).tolist():
             numbers = np.flatnonzero((sides == side) & allowed).astype(np.int32) + np.int32(first)
-            blocks[side].append(IndexBlock(numbers, rows))
+            blocks[side] += _blocks(config, instances, task_id, IndexBlock(numbers, rows))
         first += len(made)
 
     questions = questions_of(asked)
@@ -294,9 +295,21 @@ def _views(config: DataConfig, role: Role, task: Task, pool: Colors | None) -> C
         inputs = {color for pair in task.pairs for color in pair.input.tobytes()}
         every = {color for pair in task.pairs for grid in pair.grids() for color in grid.tobytes()}
         fixed = sorted(every - inputs - {0})
-    if config.augment == "random":
-        return draw_views(task, config.views, config.seed, pool, fixed)
+    if config.augment != "pseudo-tasks":
+        draw = own_color_views if config.augment == "own-colors" else draw_views
+        return draw(task, config.views, config.seed, pool, fixed)
     return pseudo_tasks(task, config.views if role == "evaluate" else 1, config.seed, fixed)
+
+
+def _blocks(config: DataConfig, instances: Instances, task_id: str, block: IndexBlock) -> list[IndexBlock]:
+    """Return a block as it is, or in two: views in original colours, repeated to be half of it, and the others."""
+    if config.augment != "own-colors":
+        return [block]
+    known = dict(zip(instances.rows(task_id).tolist(), instances.codes(task_id).tolist(), strict=True))
+    own = np.array([known[row] % PERMUTATIONS == 0 for row in block.rows.tolist()], bool)
+    times = max(1, round((~own).sum() / max(own.sum(), 1)))
+    parts = (replace(block, rows=block.rows[own], repeats=block.repeats * times), replace(block, rows=block.rows[~own]))
+    return [part for part in parts if len(part.rows)]
 
 
 def _sources(config: DataConfig) -> Iterator[tuple[Role, Source]]:

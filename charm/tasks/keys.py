@@ -117,8 +117,9 @@ class MemoryConfig(CoSEConfig):
     """A row for each instance, or Engram-style rows found by hashing parts of the key."""
     dihedral: Literal["lookup", "slots"] = "lookup"
     """A vector for each symmetry, or slots permuted like the corners of a square."""
-    colors: Literal["named", "free"] = "named"
-    """Whether the recolouring is part of the key. A rule that does not depend on colours does not need it."""
+    colors: Literal["named", "free", "flagged"] = "named"
+    """Whether the recolouring is part of the key, or only whether colours are the original ones (16 vectors of
+    symmetries instead of 8). A rule that does not depend on colours needs neither."""
     task_width: int = 0
     """Stored width of a puzzle's vector, projected to the model's width; 0 stores the full width."""
     color_pool: int = 0
@@ -126,13 +127,15 @@ class MemoryConfig(CoSEConfig):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if self.colors == "flagged" and (self.dihedral != "lookup" or self.design != "cose"):
+            raise CharmError("memory colors 'flagged' needs design 'cose' and dihedral 'lookup'")
         for name, most in {"task_width": MOST, "color_pool": PERMUTATIONS}.items():
             if not 0 <= getattr(self, name) <= most:
                 raise CharmError(f"memory {name} must be from 0 to {most}, got {getattr(self, name)}")
 
 
 def build_memory(config: MemoryConfig, width: int, puzzles: int, rows: int) -> CoSE | TableMemory:
-    """Build the memory module over the fields puzzle, dihedral, corners, colors, recoloring and row of a key."""
+    """Build the memory over the fields puzzle, dihedral, flagged, corners, colors, recoloring and row of a key."""
     rank = None if config.rank == width else config.rank
     if config.design == "table":
         return TableMemory(RowTable(rows, width, rank))
@@ -142,6 +145,8 @@ def build_memory(config: MemoryConfig, width: int, puzzles: int, rows: int) -> C
         return CoSE(puzzle, [Lookup("dihedral", DIHEDRALS, width), recolorings], Add())
     by_corners = config.dihedral == "slots"
     symmetry = SlotPermutation("corners", 4, width) if by_corners else Lookup("dihedral", DIHEDRALS, width)
+    if config.colors == "flagged":
+        symmetry = Lookup("flagged", 2 * DIHEDRALS, width)
     modifiers: list[Factor] = [symmetry]
     if config.colors == "named":
         modifiers.append(SlotPermutation("colors", 9, width))
@@ -166,6 +171,7 @@ class ArcKey(KeySchema, names=("puzzle",)):
         keys = Keys.of(self.instances)
         dihedral = keys.dihedral.numpy()
         recoloring = (self.instances.table()[1] % PERMUTATIONS).astype(np.int64)
+        flagged = dihedral + DIHEDRALS * (recoloring == 0)
         if config.color_pool:
             # Pool entries are numbered in order of appearance, so that appended rows do not renumber any.
             values, first, inverse = np.unique(recoloring, return_index=True, return_inverse=True)
@@ -177,6 +183,7 @@ class ArcKey(KeySchema, names=("puzzle",)):
         return {
             "puzzle": np.maximum(keys.puzzle.numpy(), 0),
             "dihedral": dihedral,
+            "flagged": flagged.astype(np.uint8),
             "corners": CORNERS[dihedral],
             "colors": keys.colors.numpy()[:, 1:] - 1,
             "recoloring": recoloring.astype(np.int32),

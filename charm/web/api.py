@@ -122,11 +122,11 @@ def open_library(
         sources += [load_source(name) for name in ARC_SPLITS]
     return Library(
         {source.name: source for source in sources},
-        dict(zip(names_of(runs), runs, strict=True)) if runs else {},
+        dict(zip(names_of(runs), runs, strict=True)),
         dict(zip(names_of(list(solvers)), solvers, strict=True)),
         available(package_file(data)),
         data,
-        dict(zip(names_of(solves), solves, strict=True)) if solves else {},
+        dict(zip(names_of(solves), solves, strict=True)),
     )
 
 
@@ -316,9 +316,8 @@ def run_json(library: Library, query: Query, now: float | None = None) -> JsonOb
     steps: int | None = planned if isinstance(planned, int) else None
     step = int(lines[-1]["step"]) if lines else 0
     rate = updates_per_second(lines)
-    curves = domain.get("curves") or {"loss": ("Loss", False)}
     newest = domain.get("headline")
-    drawn = [(title, curve(lines, name), share) for name, (title, share) in curves.items()]
+    drawn = [(title, curve(lines, name), share) for name, (title, share) in domain.get("curves").items()]
     speed = next((name for name in (lines[0] if lines else ()) if name.endswith("_per_second")), None)
     written = [line["time"] for line in lines if is_number(line.get("time"))]
     return {

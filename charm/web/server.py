@@ -138,6 +138,22 @@ def _texts(start: Mapping[str, Any]) -> dict[str, tuple[str, bytes]]:
     }
 
 
+# Requests that are answered in JSON: from the server, the query and the body.
+ROUTES: dict[str, Callable[[Viewer, api.Query, dict[str, Any]], Any]] = {
+    "GET api/tasks": lambda viewer, query, _: api.tasks_json(viewer.library, query),
+    "GET api/task": lambda viewer, query, _: api.task_json(viewer.library, query),
+    "GET api/canvas": lambda viewer, query, _: api.canvas_json(viewer.library, query),
+    "GET api/sample": lambda viewer, query, _: api.sample_json(viewer.library, viewer.sampler, query),
+    "GET api/run": lambda viewer, query, _: api.run_json(viewer.library, query),
+    "GET api/watch": lambda viewer, query, _: api.watch_json(viewer.library, query),
+    "GET api/models": lambda viewer, *_: api.models_json(viewer.library),
+    "GET api/solve": lambda viewer, *_: viewer.solving.status(),
+    "POST api/paste": lambda _, __, body: api.pasted_json(body.get("text")),
+    "POST api/solve": lambda viewer, _, body: viewer.solving.start(*api.solve_request(viewer.library, body)),
+    "POST api/cancel": lambda viewer, *_: viewer.solving.cancel(),
+}
+
+
 class _Incoming(io.RawIOBase):
     """The bytes of a connection until a deadline for all of them."""
 
@@ -166,16 +182,11 @@ class Handler(BaseHTTPRequestHandler):
         self.rfile.close()
         self.rfile = io.BufferedReader(_Incoming(self.connection, self.timeout))
 
-    def do_GET(self) -> None:
-        self._handle(self._get)
-
-    def do_POST(self) -> None:
-        self._handle(self._post)
-
     def log_message(self, format: str, *args: Any) -> None:
         """Do not log requests; the terminal is for messages to the user."""
 
-    def _handle(self, answer: Callable[[str, dict[str, str]], None]) -> None:
+    def do_GET(self) -> None:
+        """Answer a request, or say why not."""
         self.close_connection = True  # bytes that are left unread are not the next request
         try:
             path, _, query = self.path.partition("?")
@@ -183,7 +194,8 @@ class Handler(BaseHTTPRequestHandler):
             self._check_sender(name)
             if self._is_open(first, slash, name):
                 self.server.solving.looked_at = time.monotonic()
-                answer(name, dict(parse_qsl(query, keep_blank_values=True)))
+                body = self._body() if self.command == "POST" else {}
+                self._answer(name, dict(parse_qsl(query, keep_blank_values=True)), body)
         except Refused as refusal:
             self._send_json(refusal.status, {"error": str(refusal)})
         except CharmError as error:
@@ -194,6 +206,8 @@ class Handler(BaseHTTPRequestHandler):
             traceback.print_exc()
             reason = f"internal error ({type(error).__name__}); see the server's terminal"
             self._send_json(500, {"error": reason})
+
+    do_POST = do_GET
 
     def _check_sender(self, name: str) -> None:
         if self.headers.get("Host", "") not in self.server.hosts:
@@ -218,43 +232,20 @@ class Handler(BaseHTTPRequestHandler):
         self._send(403, HTML, CLOSED)
         return False
 
-    def _get(self, name: str, query: dict[str, str]) -> None:
-        viewer = self.server
-        library = viewer.library
-        answers: dict[str, Callable[[], Any]] = {
-            "api/tasks": lambda: api.tasks_json(library, query),
-            "api/task": lambda: api.task_json(library, query),
-            "api/canvas": lambda: api.canvas_json(library, query),
-            "api/sample": lambda: api.sample_json(library, viewer.sampler, query),
-            "api/run": lambda: api.run_json(library, query),
-            "api/watch": lambda: api.watch_json(library, query),
-            "api/models": lambda: api.models_json(library),
-            "api/solve": viewer.solving.status,
-        }
-        if name in viewer.texts:
+    def _answer(self, name: str, query: dict[str, str], body: dict[str, Any]) -> None:
+        viewer, route = self.server, f"{self.command} {name}"
+        if route in ROUTES:
+            self._send_json(200, ROUTES[route](viewer, query, body))
+        elif self.command == "GET" and name in viewer.texts:
             self._send(200, *viewer.texts[name])
-        elif name in answers:
-            self._send_json(200, answers[name]())
-        elif name == "api/submission":
+        elif route == "GET api/submission":
             content = json.dumps(viewer.solving.submission()).encode()
             self._send(200, JSON, content, {"Content-Disposition": 'attachment; filename="submission.json"'})
-        elif name == "report":
+        elif route == "GET report":
             # The page has its own policy, with the hash of its one script.
             self._send(200, HTML, viewer.report(query), {"Content-Security-Policy": "frame-ancestors 'none'"})
         else:
             raise Refused(404, "no such page")
-
-    def _post(self, name: str, query: dict[str, str]) -> None:
-        body = self._body()
-        solving = self.server.solving
-        answers: dict[str, Callable[[], Any]] = {
-            "api/paste": lambda: api.pasted_json(body.get("text")),
-            "api/solve": lambda: solving.start(*api.solve_request(self.server.library, body)),
-            "api/cancel": solving.cancel,
-        }
-        if name not in answers:
-            raise Refused(404, "no such page")
-        self._send_json(200, answers[name]())
 
     def _body(self) -> dict[str, Any]:
         """Read the JSON object that our own page sends."""

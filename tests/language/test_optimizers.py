@@ -7,11 +7,10 @@ import pytest
 import torch
 from torch.optim import AdamW
 
-from charm.language.config import LMConfig, LMOptimizerConfig, NgramConfig
+from charm.language.config import Dtype, LMConfig
 from charm.language.gpt import GPT
 from charm.language.optimizers import LMOptimizers, NorMuon, parameter_groups, schedule
 from charm.language.presets import lm_preset
-from charm.memory.optimizers import RowAdamW
 from tests.toy.language import MEMORIES, TOY_GPT, canonical
 
 
@@ -91,13 +90,12 @@ def test_schedules() -> None:
     assert decays[1999] == pytest.approx(0, abs=1e-5)
 
 
-@pytest.mark.parametrize("table_update", ["dense", "rows"])
-def test_every_update_has_the_settings_of_its_place_in_the_run(table_update: str) -> None:
-    rates = LMOptimizerConfig(table_update=table_update)  # type: ignore[arg-type]
-    config = LMConfig(TOY_GPT, MEMORIES["mixture"], rates, batch=240, evaluate_tokens=240, steps=1000)
-    if table_update == "dense":
-        config = replace(config, gpt=replace(TOY_GPT, table_dtype="bfloat16"))
+@pytest.mark.parametrize("dtype", ["bfloat16", "float32"])
+def test_every_update_has_the_settings_of_its_place_in_the_run(dtype: Dtype) -> None:
+    gpt = replace(TOY_GPT, table_dtype=dtype)
+    config = LMConfig(gpt, MEMORIES["mixture"], batch=240, evaluate_tokens=240, steps=1000)
     optimizers = LMOptimizers(GPT(config.gpt, config.ngram, 0, canonical(), 0), config)
+    assert [type(one) for one in optimizers.all] == [NorMuon, AdamW, AdamW]
     adams = [group for one in optimizers.all[1:] for group in one.param_groups]
     decays = [group["weight_decay"] for group in adams]
     assert {group["eps"] for group in adams} == {1e-10}
@@ -112,38 +110,3 @@ def test_every_update_has_the_settings_of_its_place_in_the_run(table_update: str
             assert group["weight_decay"] == pytest.approx(0.28 * decay)
             assert group["beta2"] == 0.9
         assert [group["weight_decay"] for group in adams] == decays  # only Muon's falls
-
-
-def test_table_updates_dense_and_by_rows() -> None:
-    """Where every row is read at every step the two agree; else only the read rows move by rows."""
-    memory = NgramConfig("engram", 1, 16, layers=(1, 2))  # one row each: always read
-    finals = []
-    for update in ("dense", "rows"):
-        config = LMConfig(
-            TOY_GPT,
-            memory,
-            LMOptimizerConfig(table_update=update),  # type: ignore[arg-type]
-            batch=240,
-            evaluate_tokens=240,
-            steps=10,
-        )
-        model = GPT(TOY_GPT, memory, 0, canonical(), 0)
-        for rows in model.ngram_tables():
-            rows.sparse = update == "rows"
-        optimizers = LMOptimizers(model, config)
-        assert [type(one) for one in optimizers.all] == [
-            NorMuon,
-            AdamW,
-            RowAdamW if update == "rows" else AdamW,
-        ]
-        generator = torch.Generator().manual_seed(0)
-        for step in range(5):
-            ids = torch.randint(0, TOY_GPT.vocab, (4, 24), generator=generator)
-            model(ids, ids).mean().backward()
-            optimizers.set_rates(step)
-            optimizers.step()
-        finals.append(model.state_dict())
-    for name, value in finals[0].items():
-        torch.testing.assert_close(finals[1][name], value, rtol=1e-3, atol=1e-4)
-    start = GPT(TOY_GPT, memory, 0, canonical(), 0).ngram_tables()[0].weight
-    assert not torch.allclose(start, finals[0]["memories.1.tables.rows.weight"])

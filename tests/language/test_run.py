@@ -57,13 +57,10 @@ def lines(run: Path) -> list[dict[str, Any]]:
     return [{k: v for k, v in line.items() if k not in ("time", "tokens_per_second")} for line in found]
 
 
-@pytest.mark.parametrize("name", ["cose", "mixture by rows"])
+@pytest.mark.parametrize("name", ["cose", "mixture"])
 def test_a_resumed_run_is_bit_for_bit_the_whole_one(data: Path, tmp_path: Path, name: str) -> None:
     """Also when the last thing it wrote was cut short by a kill."""
-    config = toy_config(data, evaluate_every=3)
-    if name == "mixture by rows":
-        by_rows = replace(config.optimizer, table_update="rows")
-        config = replace(config, ngram=MEMORIES["mixture"], optimizer=by_rows)
+    config = replace(toy_config(data, evaluate_every=3), ngram=MEMORIES[name])
     train_lm(config, tmp_path / "whole", HERE, say=quiet)
     train_lm(config, tmp_path / "parts", HERE, say=quiet)
     damaged = checkpoint.folder_of(tmp_path / "parts", 6) / "model.safetensors"
@@ -263,14 +260,6 @@ def test_two_processes_with_sharded_tables_are_one_process(data: Path, tmp_path:
         ({"evaluate_tokens": 24 * 10**6, "evaluate_every": 0}, "ask for fewer"),
         ({"evaluate_every": -1}, "evaluate_every must be >= 0"),
         ({"keep_checkpoints": -1}, "keep_checkpoints must be >= 0"),
-        (
-            {
-                "gpt": replace(TOY_GPT, table_dtype="bfloat16"),
-                "optimizer": LMOptimizerConfig(table_update="rows"),
-            },
-            "table_dtype float32",
-        ),
-        ({"optimizer": LMOptimizerConfig(table_update="rows"), "shard_tables": True}, "cannot be combined"),
     ],
 )
 def test_impossible_runs_are_refused(data: Path, tmp_path: Path, changes: dict[str, Any], sentence: str) -> None:

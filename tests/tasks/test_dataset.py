@@ -409,3 +409,20 @@ def test_balanced_pairs_come_up_equally_often(config: DataConfig) -> None:
     assert entries(False)["few"] == 2
     assert entries(True)["few"] == entries(True)["a"] == entries(False)["a"] == 40
     assert entries(True)["c"] == 80  # under evaluation, twice
+
+
+@pytest.mark.parametrize("views", [2, 16, 100])
+def test_half_of_the_examples_have_original_colours(config: DataConfig, views: int) -> None:
+    data = load_dataset(replace(config, augment="own-colors", views=views))
+    plain = np.arange(10)
+    for mixture in data.mixtures.values():
+        _, row = mixture.locate(np.arange(len(mixture)))
+        own = (data.keys().colors.numpy()[row] == plain).all(axis=1)
+        assert own.mean() == pytest.approx(0.5, abs=0.03)
+    for question in data.questions:  # both kinds vote from the second view on
+        codes = data.instances.codes(question.task_id)
+        assert len(codes) == views
+        own = (decode(codes)[1] == plain).all(axis=1)
+        assert own[: min(views, 16)].tolist() == [True, False] * (min(views, 16) // 2)
+        assert own.sum() == min(8, views // 2)
+        assert len(set(decode(codes)[0][own].tolist())) == own.sum()

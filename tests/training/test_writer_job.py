@@ -206,3 +206,27 @@ def test_a_canvas_reasoner_starts_with_the_rows_of_the_views_that_both_have(tmp_
             assert torch.equal(here_rows[places[code]], there_rows[row])
     with place("cpu") as here, pytest.raises(CharmError, match="the same memory"):
         arc_job(replace(second, memory=MemoryConfig(rank=4)), here)
+
+
+def test_a_flag_says_whether_colours_are_the_original_ones(tmp_path: Path) -> None:
+    config = writer_config(tmp_path)
+    config = replace(
+        config,
+        data=replace(config.data, augment="own-colors", views=16),
+        memory=replace(config.memory, colors="flagged"),
+    )
+    with place("cpu") as here:
+        train(config, tmp_path / "run", here, say=lambda text: None)
+        model, data = CharmModel.from_pretrained(folder_of(tmp_path / "run", 6)), load_dataset(config.data)
+        votes = predict(Request(model, data, (1,), views=16), here)[1]
+    rows = data.instances.rows(data.questions[0].task_id)
+    assert set(rows.tolist()) <= set(votes.row_V.tolist())
+    keys, task_RD = data.keys(), model.task(torch.from_numpy(rows).long())
+    own = (keys.colors[rows] == torch.arange(10)).all(1)
+    assert own.tolist() == [True, False] * 8
+    kinds: dict[tuple[int, bool], torch.Tensor] = {}
+    for row, mine, vector in zip(rows.tolist(), own.tolist(), task_RD, strict=True):
+        assert torch.equal(kinds.setdefault((int(keys.dihedral[row]), mine), vector), vector)
+    assert len({tuple(vector.tolist()) for vector in kinds.values()}) == len(kinds) > 8
+    with pytest.raises(CharmError, match="colors 'flagged' needs design 'cose' and dihedral 'lookup'"):
+        MemoryConfig(colors="flagged", dihedral="slots")

@@ -28,7 +28,7 @@ from charm.errors import CharmError
 from charm.initial import truncated_normal_
 from charm.models.layers import Linear, drop, rms_norm
 from charm.models.network import AskedBatch, Asking, BatchSize, Network
-from charm.models.writer.config import WriterConfig
+from charm.models.writer.config import FILM_RANK, WriterConfig
 from charm.models.writer.cpu import GatedSilu, RmsNorm, Rotate, add_dropped, linear
 from charm.models.writer.packs import Packs, longest_sequence
 from charm.tasks.batch import PairBank
@@ -81,26 +81,46 @@ class WriterLayer(nn.Module):
         with torch.no_grad():  # the stream's size at the last layer is that at the first
             for branch in (self.out, self.down):
                 branch.weight.mul_((2 * config.layers * config.recurrences) ** -0.5)
+        self.film = Linear(FILM_RANK, 4 * width, generator) if config.film else None
 
-    def forward(self, x: Tensor, turn: Tensor, attend: Attend | Blocks, index: int, last: Last | None = None) -> Tensor:
-        """Apply the layer; with `last`, only the tokens that it picks leave it."""
-        normal = _norm(x)
+    def forward(
+        self,
+        x: Tensor,
+        turn: Tensor,
+        ahead: Tensor,
+        code: Tensor | None,
+        attend: Attend | Blocks,
+        index: int,
+        last: Last | None = None,
+    ) -> Tensor:
+        """Apply the layer; with `last`, only the tokens that it picks leave it.
+
+        Keys are turned by `turn`, queries by `ahead`; the film is made from `code`.
+        """
+        normal = self.filmed(x, code, 0)
         if last is not None:
             weight, width = self.qkv.weight, x.shape[-1]
             k, v = linear(normal, weight[width:]).unflatten(-1, (2, self.heads, -1)).unbind(-3)
             q = linear(last.pick(normal), weight[:width]).unflatten(-1, (self.heads, -1))
-            own = torch.stack([last.pick(part) for part in turn])
+            own = torch.stack([last.pick(part) for part in ahead])
             mixed = last.attend(_rotate(q, own), _rotate(k, turn), v, index)
-            x = last.pick(x)
+            x, code = last.pick(x), None if code is None else last.pick(code)
         else:
             qkv = linear(normal, self.qkv.weight).unflatten(-1, (3, self.heads, -1))
             if isinstance(attend, Blocks):
                 mixed = attend.attend(qkv, turn)
             else:
                 q, k, v = qkv.unbind(-3)
-                mixed = attend(_rotate(q, turn), _rotate(k, turn), v, index)
+                mixed = attend(_rotate(q, ahead), _rotate(k, turn), v, index)
         x = self.add(x, linear(mixed.flatten(-2), self.out.weight))
-        return self.add(x, linear(_swiglu(linear(_norm(x), self.gate_up.weight)), self.down.weight))
+        return self.add(x, linear(_swiglu(linear(self.filmed(x, code, 2), self.gate_up.weight)), self.down.weight))
+
+    def filmed(self, x: Tensor, code: Tensor | None, part: int) -> Tensor:
+        """Return x normalised; with a code, also scaled and shifted by parts of the film."""
+        if self.film is None or code is None:
+            return _norm(x)
+        scale, shift = linear(code, self.film.weight).chunk(4, dim=-1)[part : part + 2]
+        return _norm(x) * (1 + scale) + shift
 
     def add(self, x: Tensor, branch: Tensor) -> Tensor:
         if self.dropout and self.training and torch.is_grad_enabled() and _plain(x):
@@ -123,6 +143,9 @@ class Writer(Network):
         self.layers = nn.ModuleList(WriterLayer(config, generator) for _ in range(config.layers))
         self.head = Linear(config.width, SEQUENCE_VOCABULARY, generator)
         nn.init.zeros_(self.head.weight)
+        self.code = Linear(config.width, FILM_RANK, generator) if config.film else None
+        stepped = "steps" in config.recipe
+        self.steps = nn.Parameter(torch.zeros(config.recurrences, config.width)) if stepped else None
         self.register_buffer("frequency_3P", _frequencies(config), persistent=False)
 
     def examples(
@@ -175,32 +198,47 @@ class Writer(Network):
         return self._compiled_loss or self.loss
 
     def elementwise_parameters(self) -> list[nn.Parameter]:
-        return [self.tokens, self.head.weight]
+        return [self.tokens, self.head.weight, *([] if self.steps is None else [self.steps])]
 
     def forward(
-        self, token: Tensor, place: Tensor, task: Tensor, attend: Attend | Blocks, last: Last | None = None
+        self,
+        token: Tensor,
+        place: Tensor,
+        after: Tensor,
+        task: Tensor,
+        attend: Attend | Blocks,
+        last: Last | None = None,
     ) -> Tensor:
         """Return the logits [..., V] of what follows each of `token` [...], at `place` [..., 3], under `task` [..., D].
 
-        With `last`, only of the tokens that it picks.
+        The token that follows is at `after` [..., 3]. With `last`, only of the tokens that it picks.
         """
-        turn = _turns(place, self.frequency_3P, self.compute_dtype)
-        x = (F.embedding(token, self.tokens) + task).to(self.compute_dtype)
+        recipe, dtype = self.config.recipe, self.compute_dtype
+        turn = _turns(place, self.frequency_3P, dtype)
+        ahead = _turns(after, self.frequency_3P, dtype) if "next-place" in recipe else turn
+        code = None if self.code is None else linear(task.to(dtype), self.code.weight)
+        x = F.embedding(token, self.tokens)
+        x = (x if "film-only" in recipe else x + task).to(dtype)
         layers = [*self.layers] * self.config.recurrences
         for index, layer in enumerate(layers):
-            x = layer(x, turn, attend, index, last if index + 1 == len(layers) else None)
-        return linear(_norm(x), self.head.weight).float()
+            if self.steps is not None and index % len(self.layers) == 0:
+                x = x + self.steps[index // len(self.layers)].to(dtype)
+            x = layer(x, turn, ahead, code, attend, index, last if index + 1 == len(layers) else None)
+        return linear(_norm(x.float() if "float32-head" in recipe else x), self.head.weight).float()
 
     def loss(self, pack: Pack, task_ND: Tensor) -> tuple[Tensor, dict[str, Tensor]]:
         """Return the mean cross-entropy of the answers' tokens, each given the true ones before it; and what to log."""
         found = self._follow(pack, task_ND)
         count = found.wanted.sum().clamp(min=1)
+        zeros_N = torch.zeros(len(task_ND), device=task_ND.device)
+        tokens_N = zeros_N.index_add(0, found.example, found.wanted.float())
         loss = found.nll.sum() / count
+        if "root-loss" in self.config.recipe:
+            weight = tokens_N.clamp(min=1).rsqrt()[found.example]
+            loss = (weight * found.nll).sum() / (weight * found.wanted).sum().clamp(min=1)
         with torch.no_grad():
             wrong = (found.logits.argmax(-1) != found.target) & found.wanted
-            zeros_N = torch.zeros(len(task_ND), device=task_ND.device)
             mistakes_N = zeros_N.index_add(0, found.example, wrong.float())
-            tokens_N = zeros_N.index_add(0, found.example, found.wanted.float())
             examples = (tokens_N > 0).sum()
             exact = ((mistakes_N == 0) & (tokens_N > 0)).sum() / examples.clamp(min=1)
         return loss, {
@@ -219,7 +257,8 @@ class Writer(Network):
         """Read a pack: what comes after each token of an answer, or after every token where shapes are fixed."""
         arranged, attend, last = self._arrange(pack)
         task_LD = F.embedding(arranged.example_L, task_ND)
-        logits = self(arranged.token_L, arranged.place_L3, task_LD, attend, last)
+        after_L3 = torch.roll(arranged.place_L3, -1, 0)  # nothing is asked of a sequence's last token
+        logits = self(arranged.token_L, arranged.place_L3, after_L3, task_LD, attend, last)
         target = torch.roll(arranged.token_L, -1)
         about = (target, arranged.example_L, arranged.wanted_L)
         target, example, wanted = about if last is None else map(last.pick, about)

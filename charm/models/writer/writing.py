@@ -58,7 +58,8 @@ def write(
     writer = inference_copy(writer)
     (count, longest), device = token_NL.shape, token_NL.device
     past = _Past(writer, count, longest, longest - length_N)
-    logits_NV = writer(token_NL, place_NL3, task_ND[:, None], past.read, Last(_newest, past.read))[:, -1]
+    after_NL3 = F.pad(place_NL3[:, 1:], (0, 0, 0, 1), value=1)  # an answer begins at (1, 1, 1)
+    logits_NV = writer(token_NL, place_NL3, after_NL3, task_ND[:, None], past.read, Last(_newest, past.read))[:, -1]
 
     answer_NA = torch.full((count, limit), END, dtype=torch.uint8, device=device)
     sure_N = torch.zeros(count, device=device)
@@ -69,7 +70,7 @@ def write(
         draft_NA = draft_NA[:, :limit]
         place_NB3 = _places(draft_NA)
         past.extend(draft_NA.shape[1])
-        more_NAV = writer(draft_NA, place_NB3[:, :-1], task_ND[:, None], past.read_draft)
+        more_NAV = writer(draft_NA, place_NB3[:, :-1], place_NB3[:, 1:], task_ND[:, None], past.read_draft)
         logits_NBV = torch.cat([logits_NV[:, None], more_NAV], dim=1)  # of each token of the draft, and one more
         best_NB = logits_NBV.log_softmax(-1).max(-1)
         ends_NA = (draft_NA == END).long()
@@ -104,11 +105,13 @@ def write(
         written_N = written_N + open_N
         open_N = open_N & (token_N != END) & (written_N < limit)
         place_N3 = torch.stack([row_N, column_N, torch.ones_like(row_N)], dim=1)
-        past.advance()
-        logits_NV = writer(token_N[:, None], place_N3[:, None], task_ND[:, None], past.read_one)[:, -1]
         closes_N = token_N == BOUNDARY
         row_N = torch.where(closes_N, row_N + 1, row_N)
         column_N = torch.where(closes_N, 1, column_N + 1)
+        after_N3 = torch.stack([row_N, column_N, torch.ones_like(row_N)], dim=1)
+        past.advance()
+        asked = (token_N[:, None], place_N3[:, None], after_N3[:, None], task_ND[:, None])
+        logits_NV = writer(*asked, past.read_one)[:, -1]
     return answer_NA, torch.where(ended_N, sure_N, -math.inf)
 
 
@@ -131,13 +134,14 @@ def inference_copy(writer: Writer) -> Writer:
     A GPU without bfloat16 answers in float16, in which it could not learn: small gradients would vanish.
     """
     dtype = torch.float16 if writer.on_old_gpu else writer.compute_dtype
-    maps = [part for part in writer.modules() if isinstance(part, Linear)]
+    kept = ("head",) if "float32-head" in writer.config.recipe else ()
+    maps = [part for name, part in writer.named_modules() if isinstance(part, Linear) and name not in kept]
     if not writer.training and all(part.weight.dtype == dtype for part in maps):
         return writer
     copied = deepcopy(writer).eval()
     copied.compute_dtype = dtype
-    for part in copied.modules():
-        if isinstance(part, Linear):
+    for name, part in copied.named_modules():
+        if isinstance(part, Linear) and name not in kept:
             part.weight.data = part.weight.data.to(dtype)
     return copied
 

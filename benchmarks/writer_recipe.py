@@ -1,0 +1,163 @@
+"""Train small writers with one change of the recipe each, and compare them on fresh pairs of the same rules.
+
+python -m benchmarks.writer_recipe benchmarks/results/writer_recipe.json
+
+Every run sees the same pairs in the same order; only the change differs. One thread of a CPU, about 25 minutes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import json
+import platform
+from dataclasses import replace
+from itertools import count
+from pathlib import Path
+from statistics import mean
+from typing import Any
+
+import numpy as np
+import torch
+
+from charm.arc.run import arc_job
+from charm.devices import place
+from charm.files import write_atomically
+from charm.models.writer.config import WriterConfig
+from charm.models.writer.packs import Packs
+from charm.runs.settings import SHORT_RUN, TrainConfig
+from charm.synthesis.build import Rejected
+from charm.tasks.batch import PairBank
+from charm.tasks.dataset import DataConfig, TaskSet, assemble
+from charm.tasks.keys import MemoryConfig
+from charm.tasks.sequences import pack_pairs, sequence_lengths
+from charm.tasks.task import Pair, Task
+from rearc2.workbench.packages import ReArc2, package_ids
+
+RULES, PAIRS, FRESH, LONGEST_SIDE = 64, 150, 16, 10
+UPDATES, TOKENS, SEEDS = 400, 2048, (0, 1)
+REASONER = WriterConfig(
+    width=64, heads=4, layers=4, inner_multiple=32, rope_base=100.0, reads="whole", compute_dtype="float32"
+)
+BASE = TrainConfig(
+    data=DataConfig(train=(), evaluate=(), auxiliary=(), views=4, balanced=True, fixed_colors="output-only"),
+    reasoner=REASONER,
+    memory=MemoryConfig(rank=0, colors="free", composer="add"),
+    optimizer=replace(SHORT_RUN, lr=5e-3, factor_weight_decay=0.01, warmup=30, cooldown=0.4, ema=0.98),
+    steps=UPDATES,
+    tokens=TOKENS,
+    checkpoint_every=UPDATES,
+    evaluate_every=0,
+)
+
+
+def cooked(**changes: Any) -> TrainConfig:
+    return replace(BASE, reasoner=replace(REASONER, **changes))
+
+
+RECIPES = {
+    "as now": BASE,
+    "film": cooked(recipe=("film",)),
+    "film-only": cooked(recipe=("film-only",)),
+    "root-loss": cooked(recipe=("root-loss",)),
+    "next-place": cooked(recipe=("next-place",)),
+    "task width 32": replace(BASE, memory=replace(BASE.memory, task_width=32)),
+    "2 layers twice": cooked(layers=2, recurrences=2),
+    "2 layers twice, steps": cooked(layers=2, recurrences=2, recipe=("steps",)),
+}
+
+
+def rules() -> tuple[list[Task], list[Task]]:
+    """Draw pairs of the first rules whose grids are small: tasks to train on, and fresh pairs of the same rules."""
+    source, trained, fresh = ReArc2(), [], []
+    for name in package_ids():
+        found: dict[tuple[bytes, ...], Pair] = {}
+        for index in count():
+            made = source.make(name, index)
+            if index == 3 * (PAIRS + FRESH) or (index == 20 and len(found) < 10):
+                break
+            if isinstance(made, Rejected):
+                continue
+            pair = Pair(*(np.array(grid, np.uint8) for grid in made))
+            if max(max(grid.shape) for grid in pair.grids()) <= LONGEST_SIDE:
+                found[tuple(grid.tobytes() for grid in pair.grids())] = pair
+            if len(found) == PAIRS + FRESH:
+                pairs = tuple(found.values())
+                trained.append(Task(name, pairs[:PAIRS], ()))
+                fresh.append(Task(name, pairs[PAIRS:], ()))
+                break
+        if len(trained) == RULES:
+            return trained, fresh
+    raise SystemExit(f"only {len(trained)} rules have grids this small")
+
+
+def run(config: TrainConfig, seed: int, trained: list[Task], fresh: list[Task]) -> dict[str, float]:
+    """Train one writer; return its loss and exact share on fresh pairs under the original view, and its size."""
+    config = replace(config, seed=seed, data=replace(config.data, seed=seed))
+    data = assemble(TaskSet(train=tuple(trained)), config.data)
+    with place("cpu") as here:
+        job = arc_job(config, here, lambda text: None, data)
+        for step in range(config.steps):
+            learned = job.update(step)
+        model = job.model.eval()
+        bank = PairBank.of([pair for task in fresh for pair in task.train])
+        rows = [int(data.instances.rows(task.id)[0]) for task in fresh for _ in task.train]
+        shapes = bank.shape.numpy()
+        ends = torch.from_numpy(np.cumsum(sequence_lengths(shapes, np.zeros(len(shapes), bool))))
+        row_N = torch.tensor(rows)
+        pack = pack_pairs(bank, data.keys(), torch.arange(len(rows)), row_N, ends, int(ends[-1]))
+        packs = job.learner.examples
+        assert isinstance(packs, Packs)
+        with job.average.applied(), torch.no_grad():
+            likely_N = model.reasoner.log_likelihood(pack, model.task(row_N))
+            _, metrics = model.reasoner.loss(pack, model.task(row_N))
+        edges, answers = packs.pack.edges_N2[:-1].long(), packs.pack.answers_N.long()
+        _, training = config.reasoner.flops(edges.diff(), answers - edges[:-1])
+    return {
+        "fresh loss": -float(likely_N.sum()) / int(pack.wanted_L.sum()),
+        "fresh exact": 100 * float(metrics["exact_accuracy"]),
+        "last training loss": float(learned["loss"]),
+        "shared parameters": sum(one.numel() for one in model.reasoner.parameters()),
+        "training FLOP per token": training / int(edges[-1]),
+    }
+
+
+def record(lines: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return the record of these runs."""
+    measured = ("fresh loss", "fresh exact", "shared parameters", "training FLOP per token")
+    numbers: dict[str, Any] = {}
+    for name in dict.fromkeys(line["recipe"] for line in lines):
+        for what in measured:
+            each = [round(line[what], 4) for line in lines if line["recipe"] == name]
+            numbers[f"{name}: {what}"] = each if what.startswith("fresh") else each[0]
+            if what.startswith("fresh"):
+                numbers[f"{name}: {what}, mean"] = round(mean(each), 4)
+    return {
+        "what": "changes of a small writer's recipe: loss and exact answers on fresh pairs of its own rules",
+        "command": "python -m benchmarks.writer_recipe benchmarks/results/writer_recipe.json",
+        "size": f"{RULES} rules of Re-ARC2 on grids up to {LONGEST_SIDE} x {LONGEST_SIDE}, {PAIRS} pairs each and "
+        f"{FRESH} fresh ones; {UPDATES} updates of {TOKENS} tokens; width 64, 4 layers",
+        "machine": f"one thread for each run on a shared {platform.machine()} CPU of two cores",
+        "date": f"{datetime.datetime.now(datetime.UTC):%Y-%m-%d}",
+        "seeds": sorted({line["seed"] for line in lines}),
+        "numbers": numbers,
+        "runs": lines,
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("out", type=Path)
+    out = parser.parse_args().out
+    torch.set_num_threads(1)
+    trained, fresh = rules()
+    lines: list[dict[str, Any]] = []
+    for seed in SEEDS:
+        for name, config in RECIPES.items():
+            lines.append({"recipe": name, "seed": seed, **run(config, seed, trained, fresh)})
+            print(lines[-1], flush=True)
+            write_atomically(out, json.dumps(record(lines), indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()
