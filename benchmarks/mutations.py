@@ -353,8 +353,8 @@ MUTATIONS = (
     ),
     Mutation(
         "the pool of colours is not used",
-        "draw_views(task, config.views, config.seed, pool, ",
-        "draw_views(task, config.views, config.seed, None, ",
+        "return draw(task, config.views, config.seed, pool, ",
+        "return draw(task, config.views, config.seed, None, ",
         ("tasks/test_dataset.py",),
     ),
     Mutation(

@@ -321,6 +321,17 @@ def test_a_shell_completes_commands_and_flags(
     assert set(done.stdout.split()) == offered
 
 
+@pytest.mark.parametrize("command", [["solve"], ["train", "base"], ["data"], ["bench"]])
+def test_help_fits_a_terminal(
+    command: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    with pytest.raises(SystemExit):
+        main([*command, "--help"])
+    lines = capsys.readouterr().out.splitlines()
+    assert lines and [line for line in lines if len(line) > 80] == []
+
+
 @pytest.mark.skipif(shutil.which("fish") is None, reason="needs fish")
 def test_fish_completes_commands_and_flags(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):

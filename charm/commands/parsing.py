@@ -13,7 +13,7 @@ from contextlib import contextmanager, nullcontext, redirect_stderr, redirect_st
 from difflib import get_close_matches
 from functools import partial, wraps
 from shutil import get_terminal_size
-from textwrap import fill
+from textwrap import TextWrapper
 from typing import Any, TextIO
 
 from tyro.extras import SubcommandApp
@@ -96,14 +96,11 @@ class _Wrapping:
         return getattr(self.stream, name)
 
     def write(self, text: str) -> int:
-        width = max(40, get_terminal_size().columns)
-        options = {"break_long_words": False, "break_on_hyphens": False}
-        lines = [
-            fill(line, width, subsequent_indent=" " * 4 * line.startswith("Example:"), **options)
-            if line[:1].isalpha()
-            else line
-            for line in text.split("\n")
-        ]
+        wrapper = TextWrapper(max(40, get_terminal_size().columns), break_long_words=False, break_on_hyphens=False)
+        lines = []
+        for line in text.split("\n"):
+            wrapper.subsequent_indent = " " * 4 * line.startswith("Example:")
+            lines.append(wrapper.fill(line) if line[:1].isalpha() else line)
         return self.stream.write("\n".join(lines))
 
 

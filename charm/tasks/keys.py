@@ -171,7 +171,7 @@ class ArcKey(KeySchema, names=("puzzle",)):
         keys = Keys.of(self.instances)
         dihedral = keys.dihedral.numpy()
         recoloring = (self.instances.table()[1] % PERMUTATIONS).astype(np.int64)
-        flagged = dihedral + DIHEDRALS * (recoloring == 0)
+        flagged = (dihedral + DIHEDRALS * (recoloring == 0)).astype(np.uint8)
         if config.color_pool:
             # Pool entries are numbered in order of appearance, so that appended rows do not renumber any.
             values, first, inverse = np.unique(recoloring, return_index=True, return_inverse=True)
@@ -183,10 +183,10 @@ class ArcKey(KeySchema, names=("puzzle",)):
         return {
             "puzzle": np.maximum(keys.puzzle.numpy(), 0),
             "dihedral": dihedral,
-            "flagged": flagged.astype(np.uint8),
             "corners": CORNERS[dihedral],
             "colors": keys.colors.numpy()[:, 1:] - 1,
             "recoloring": recoloring.astype(np.int32),
+            **({"flagged": flagged} if config.colors == "flagged" else {}),
         }
 
     def build(self, config: MemoryConfig, width: int) -> CoSE | TableMemory:

@@ -39,7 +39,8 @@ def slow(model: CharmModel, view: View, question: Grid, answer: Grid, row: int) 
         q, k, v = (x.transpose(0, 1)[None] for x in (q, k, v))
         return F.scaled_dot_product_attention(q, k, v, is_causal=True)[0].transpose(0, 1)
 
-    logits = model.reasoner(torch.tensor(tokens), torch.tensor(places), model.task(torch.tensor([row])), attend)
+    place = torch.tensor(places)
+    logits = model.reasoner(torch.tensor(tokens), place, place.roll(-1, 0), model.task(torch.tensor([row])), attend)
     likely = logits.double().log_softmax(-1)
     return sum(float(likely[at, tokens[at + 1]]) for at in range(begins, len(tokens) - 1))
 

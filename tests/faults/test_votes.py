@@ -98,6 +98,7 @@ def test_votes_and_evaluations_of_an_earlier_run_do_not_count(run: Path, tmp_pat
         shutil.rmtree(run / name) if (run / name).is_dir() else (run / name).unlink()
     shutil.copytree(other / "checkpoints", run / "checkpoints")
     shutil.copy(other / "config.json", run / "config.json")
+    shutil.copy(other / "data.json", run / "data.json")
     assert run_of(run) == run_of(other) != ""
     with pytest.raises(CharmError, match=r"blank\.json is of an earlier run"):
         evaluations(run)

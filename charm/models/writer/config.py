@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from charm.models.writer.network import Writer
 
-Part = Literal["film", "film-only", "root-loss", "next-place", "float32-head", "steps"]
+RecipePart = Literal["film", "film-only", "root-loss", "next-place", "float32-head", "steps"]
 FILM_RANK = 32  # columns from which a layer's scales and shifts are made
 
 
@@ -27,7 +27,7 @@ class WriterConfig(NetworkConfig):
     """What the tokens of a question see: those before them, or all of the question."""
     dropout: float = 0.0
     """Share of activations dropped in training."""
-    recipe: tuple[Part, ...] = ()
+    recipe: tuple[RecipePart, ...] = ()
     """film: the task's vector also scales and shifts what every layer reads; film-only: it is not added to tokens then.
     root-loss: an example counts by the square root of its answer's length. next-place: queries are turned by the place
     of the token to come. float32-head: of a bfloat16 writer. steps: a vector for each recurrence."""
@@ -57,8 +57,8 @@ class WriterConfig(NetworkConfig):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if unknown := [one for one in self.recipe if one not in get_args(Part)]:
-            raise CharmError(f"reasoner recipe must be some of {', '.join(get_args(Part))}; got {unknown[0]!r}")
+        if unknown := [one for one in self.recipe if one not in get_args(RecipePart)]:
+            raise CharmError(f"reasoner recipe must be some of {', '.join(get_args(RecipePart))}; got {unknown[0]!r}")
         for name, acts, needed in (
             ("film-only", "film" not in self.recipe, "film not to be named as well"),
             ("next-place", self.kernels != "fused", "kernels other than fused"),
