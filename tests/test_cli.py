@@ -329,7 +329,8 @@ def test_help_fits_a_terminal(
     with pytest.raises(SystemExit):
         main([*command, "--help"])
     lines = capsys.readouterr().out.splitlines()
-    assert lines and [line for line in lines if len(line) > 80] == []
+    assert lines
+    assert [line for line in lines if len(line) > 80] == []
 
 
 @pytest.mark.skipif(shutil.which("fish") is None, reason="needs fish")
