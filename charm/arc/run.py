@@ -63,7 +63,10 @@ def train(
 
 @torch.no_grad()
 def start_from(model: CharmModel, other: CharmModel) -> None:
-    """Take over another model's shared weights, its vectors of puzzles and its rows of views that both have."""
+    """Take over another model's shared weights, its vectors of puzzles and its rows of views that both have.
+
+    Vectors of other puzzles start where `CharmModel.grow` lets new ones start.
+    """
     memory = model.config.memory
     if memory != other.config.memory:
         raise CharmError(
@@ -83,6 +86,8 @@ def start_from(model: CharmModel, other: CharmModel) -> None:
     weights = other.state_dict()
     for name, tensor in model.state_dict().items():
         if name in tables:
+            if name == "memory.base.rows.weight" and model.config.reasoner.starts_from_mean:
+                tensor.copy_(weights[name].mean(0).expand_as(tensor))
             if places[name]:
                 here, there = torch.tensor(places[name]).T
                 tensor[here] = weights[name][there]
