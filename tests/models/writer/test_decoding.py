@@ -1,4 +1,4 @@
-"""Answers in flight against plain writing, token by token; and the kernel of a step. The kernel needs a GPU, or Triton's
+"""Answers in flight against plain writing, token by token; and the kernel of a step, which needs a GPU or Triton's
 interpreter:
 
 TRITON_INTERPRET=1 python -m pytest tests/models/writer/test_decoding.py
