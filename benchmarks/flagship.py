@@ -330,7 +330,7 @@ def learn(name: str, options: argparse.Namespace) -> None:
             "lines": lines,
         }
         write_atomically(out / "record.json", json.dumps(record) + "\n")
-        variant.model.save(out / "weights")
+        variant.model.save(out / "weights", dtype=torch.bfloat16)
         print(f"{name}: written", flush=True)
 
 
