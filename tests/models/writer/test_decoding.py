@@ -29,8 +29,7 @@ from charm.tasks.keys import Keys
 from charm.tasks.sequences import END, pack_pairs
 from charm.tasks.task import Pair
 from charm.tasks.view import View
-from tests.models.writer.test_asking import toy
-from tests.toy.writer import trained_like
+from tests.toy.writer import asked_writer, trained_like
 
 CUDA = torch.cuda.is_available()
 INTERPRETED = os.environ.get("TRITON_INTERPRET") == "1"
@@ -179,7 +178,7 @@ def test_every_answer_fits_the_slot_that_it_takes() -> None:
 
 
 def test_votes_are_those_of_plain_writing(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    model, data = toy(tmp_path)
+    model, data = asked_writer(tmp_path)
     plain = predict(Request(model, data, (1,), views=6), Place(torch.device("cpu")))[1]
     made = []
     begin = Decoder._begin
