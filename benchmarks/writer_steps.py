@@ -76,14 +76,15 @@ def main() -> None:
         for count in (256, 2048):
             begin(CONTEXT)
             base_B, length_B = decoder.state[:count, BASE].contiguous(), decoder.state[:count, LENGTH].contiguous()
-            shape = (count, config.heads, config.head_width)
-            q, k, v = (torch.randn(shape, device=place.device).to(writer.compute_dtype) for _ in range(3))
+            shape = (count, 3, config.heads, config.head_width)
+            qkv = torch.randn(shape, device=place.device).to(writer.compute_dtype)
+            turn = torch.randn(2, count, config.head_width // 2, device=place.device).to(writer.compute_dtype)
             size = 2 * count * CONTEXT * config.width * kept.element_size()
             before = decode_kernel.SHAPE
             for keys, warps in SHAPES:
                 decode_kernel.SHAPE = {"KEYS": keys, "num_warps": warps}
                 took = milliseconds(
-                    lambda: decode_kernel.attend_newest(q, k, v, kept, base_B, length_B, length_B)  # noqa: B023
+                    lambda: decode_kernel.attend_newest(qkv, turn, turn, kept, base_B, length_B, length_B)  # noqa: B023
                 )
                 rate = size / took / 1e6
                 print(f"attention of {count} tokens, {keys} keys, {warps} warps: {took:.3f} ms, {rate:,.0f} GB/s")

@@ -1,10 +1,12 @@
 """Attention of one new token of each answer to all tokens before it, as one Triton kernel.
 
-A program has one head of one answer. It keeps the new token's key and value, then reads the keys and values before it,
-as many as that answer has: nothing is padded, so the bytes read are those that must be. Each of its lanes has a running
-softmax of its own over every KEYS-th key; they meet at the end. Everything is computed in float32.
+A program has one head of one answer. It turns the new token's query and key as it loads them, keeps key and value, then
+reads the keys and values before it, as many as that answer has: nothing is padded, so the bytes read are those that
+must be. Each of its lanes has a running softmax of its own over every KEYS-th key; they meet at the end. Everything is
+computed in float32.
 
-Shapes: B new tokens, H heads, K head width, R tokens for which there is room, of all answers together.
+Shapes: B new tokens, H heads, K head width, P = K/2 pairs of columns, R tokens for which there is room, of all answers
+together.
 """
 
 from __future__ import annotations
@@ -20,28 +22,46 @@ SHAPE = {"KEYS": 64, "num_warps": 4}
 
 
 @triton.jit
+def _rotated(
+    x_ptr: tl.tensor,  # [K] of one head
+    turn_ptr: tl.tensor,  # [P] cosines of its token; the sines are `sines` further
+    sines: tl.tensor,
+    P: tl.constexpr,
+) -> tl.tensor:
+    """Load a head's columns and turn their pairs, (i, i + P)."""
+    column = tl.arange(0, 2 * P)
+    pair = column % P
+    cos, sin = tl.load(turn_ptr + pair).to(tl.float32), tl.load(turn_ptr + sines + pair).to(tl.float32)
+    own = tl.load(x_ptr + column)
+    other = tl.load(x_ptr + (column + P) % (2 * P)).to(tl.float32)
+    turned = own.to(tl.float32) * cos + tl.where(column < P, -other, other) * sin
+    return turned.to(own.dtype)
+
+
+@triton.jit
 def _attend_kernel(
-    q_ptr: tl.tensor,  # [B, H, K], rotated
-    k_ptr: tl.tensor,  # [B, H, K], rotated
-    v_ptr: tl.tensor,  # [B, H, K], rows `stride_v` apart
+    qkv_ptr: tl.tensor,  # [B, 3, H, K], not rotated
+    turn_ptr: tl.tensor,  # [2, B, P]: cosines and sines of the keys
+    ahead_ptr: tl.tensor,  # [2, B, P]: those of the queries
     kept_ptr: tl.tensor,  # [2, H, R, K]: keys and values
     base_ptr: tl.tensor,  # [B] int64: where the tokens of each answer begin
     length_ptr: tl.tensor,  # [B] int64: how many there are, not counting the new one
     seen_ptr: tl.tensor,  # [B] int64: how many of them are read
     out_ptr: tl.tensor,  # [B, H, K]
-    stride_v: tl.tensor,
+    count: tl.tensor,
     room: tl.tensor,
     scale: tl.constexpr,  # log2(e) / sqrt(K)
     H: tl.constexpr,
-    K: tl.constexpr,
+    P: tl.constexpr,
     KEYS: tl.constexpr,
 ) -> None:
+    K: tl.constexpr = 2 * P
     row, head = tl.program_id(0), tl.program_id(1)
     column = tl.arange(0, K)
-    own = (row * H + head) * K + column
-    new_k = tl.load(k_ptr + own)
-    new_v = tl.load(v_ptr + row.to(tl.int64) * stride_v + head * K + column)
-    q = tl.load(q_ptr + own).to(tl.float32) * scale
+    q_ptr = qkv_ptr + (row * 3 * H + head) * K
+    q = _rotated(q_ptr, ahead_ptr + row * P, count * P, P).to(tl.float32) * scale
+    new_k = _rotated(q_ptr + H * K, turn_ptr + row * P, count * P, P)
+    new_v = tl.load(q_ptr + 2 * H * K + column)
     begin = tl.load(base_ptr + row)
     keys_ptr = kept_ptr + (head.to(tl.int64) * room + begin) * K
     values_ptr = keys_ptr + H * room.to(tl.int64) * K
@@ -72,24 +92,27 @@ def _attend_kernel(
     own_share = tl.exp2(own_score - largest)
     whole = tl.sum(total * share, 0) + own_share
     found = tl.sum(mixed * share[:, None], 0) + own_share * new_v.to(tl.float32)
-    tl.store(out_ptr + own, (found / whole).to(out_ptr.dtype.element_ty))
+    tl.store(out_ptr + (row * H + head) * K + column, (found / whole).to(out_ptr.dtype.element_ty))
 
 
 def attend_newest(
-    q_BHK: Tensor, k_BHK: Tensor, v_BHK: Tensor, kept_2HRK: Tensor, base_B: Tensor, length_B: Tensor, seen_B: Tensor
+    qkv_B3HK: Tensor,
+    turn_2BP: Tensor,
+    ahead_2BP: Tensor,
+    kept_2HRK: Tensor,
+    base_B: Tensor,
+    length_B: Tensor,
+    seen_B: Tensor,
 ) -> Tensor:
     """Keep the keys and values of new tokens, and return what their queries find there and before, [B, H, K].
 
-    The tokens of an answer begin at its base; there are `length_B` of them before the new one, of which the first
-    `seen_B` are read. Never waits for the device.
+    Keys turn by `turn`, queries by `ahead`. The tokens of an answer begin at its base; there are `length_B` of them
+    before the new one, of which the first `seen_B` are read. Never waits for the device.
     """
-    count, heads, width = q_BHK.shape
-    q_BHK, k_BHK = q_BHK.contiguous(), k_BHK.contiguous()
-    if v_BHK.stride()[1:] != (width, 1):
-        v_BHK = v_BHK.contiguous()
-    found = q_BHK.new_empty(count, heads, width)
+    count, _, heads, width = qkv_B3HK.shape
+    tensors = (qkv_B3HK, turn_2BP, ahead_2BP, kept_2HRK, base_B, length_B, seen_B)
+    found = qkv_B3HK.new_empty(count, heads, width)
     scale = math.log2(math.e) / math.sqrt(width)
-    about = (base_B.contiguous(), length_B.contiguous(), seen_B.contiguous())
-    sizes = (v_BHK.stride(0), kept_2HRK.shape[2], scale, heads, width)
-    _attend_kernel[count, heads](q_BHK, k_BHK, v_BHK, kept_2HRK, *about, found, *sizes, **SHAPE)
+    sizes = (count, kept_2HRK.shape[2], scale, heads, width // 2)
+    _attend_kernel[count, heads](*(one.contiguous() for one in tensors), found, *sizes, **SHAPE)
     return found

@@ -2,7 +2,7 @@
 
 A step reads the newest token of every answer in flight and chooses the next. It touches only tensors that stay where
 they are and never waits for the device, so it is recorded as a CUDA graph, one for each of a few numbers of answers,
-and replayed `LOOK_EVERY` times between looks at which answers have ended. A step is some 250 kernels: launched one by
+and replayed `LOOK_EVERY` times between looks at which answers have ended. A step is some 150 kernels: launched one by
 one, they take the host far longer than the GPU.
 
 Keys and values of all answers share one store. An answer has a stretch of it, long enough for the longest that it may
@@ -27,7 +27,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from charm.models.writer.network import HAS_TRITON, Attend, Writer, _attend_within
+from charm.models.writer.network import HAS_TRITON, Attend, Newest, Writer, _attend_within
 from charm.tasks.batch import TURNS, PairBank
 from charm.tasks.canvas import BOUNDARY
 from charm.tasks.keyed import Numbers
@@ -214,15 +214,13 @@ class Decoder:
         flags = (is_open_B & ~ends_B & (written_B < limit_B), (ended_B == 1) | ends_B)
         self.state[slot_B] = torch.stack([*columns, *(flag.long() for flag in flags)], dim=1)
 
-    def _writing(self, base_B: Tensor, length_B: Tensor, seen_B: Tensor) -> Attend:
+    def _writing(self, base_B: Tensor, length_B: Tensor, seen_B: Tensor) -> Attend | Newest:
         """Return attention of new tokens to themselves and to the first `seen_B` tokens of their answers.
 
         Their keys and values are kept behind the `length_B` tokens so far.
         """
         if self.has_kernel:
-            from charm.models.writer.decode_kernel import attend_newest  # here alone: Triton is not everywhere
-
-            return lambda q, k, v, index: attend_newest(q, k, v, self.kept[index], base_B, length_B, seen_B)
+            return Newest(self.kept, base_B.contiguous(), length_B.contiguous(), seen_B)
 
         at_M = torch.arange(self.longest, device=base_B.device)
         at_BM = (base_B[:, None] + at_M).clamp(max=self.room)

@@ -20,7 +20,7 @@ from charm.devices import Place
 from charm.evaluation.predict import Request, predict
 from charm.models.writer import asking, decoding
 from charm.models.writer.decoding import Decoder, Guessed, _Slots
-from charm.models.writer.network import Writer
+from charm.models.writer.network import Writer, _rotate
 from charm.models.writer.writing import inference_copy, questions, write
 from charm.tasks.batch import PairBank
 from charm.tasks.canvas import BOUNDARY, FIRST_COLOR, VOCABULARY
@@ -215,17 +215,25 @@ class TestKernel:
         base_B = F.pad(length_B.cumsum(0) + torch.arange(1, 8, device=DEVICE), (1, 0))[:-1]
         room = sum(lengths) + 7
         kept, qkv = drawn(2, heads, room, width), drawn(7, 3, heads, width)
-        q, k, v = qkv.unbind(1)
-        before = kept.clone()
-        found = attend_newest(q, k, v, kept, base_B, length_B, seen_B)
+        turns = []
+        for _ in range(2):
+            angle = torch.randn(7, width // 2, generator=generator, device=DEVICE)
+            turns.append(torch.stack([angle.cos(), angle.sin()]).to(dtype))
+        turn, ahead = turns
+        q, k, v = _rotate(qkv[:, 0], ahead), _rotate(qkv[:, 1], turn), qkv[:, 2]
+        before, untouched = kept.clone(), kept.clone()
+        found = attend_newest(qkv, turn, ahead, kept, base_B, length_B, seen_B)
+        bound = 1e-6 if dtype == torch.float32 else 1e-2
         for n, (base, length, count) in enumerate(zip(base_B.tolist(), lengths, seen, strict=True)):
             before[:, :, base + length] = torch.stack([k[n], v[n]])
             keys, values = before[:, :, [*range(base, base + count), base + length]].double()
             weights = (torch.einsum("hk,hrk->hr", q[n].double(), keys) * width**-0.5).softmax(-1)
             exact = torch.einsum("hr,hrk->hk", weights, values)
-            bound = 1e-6 if dtype == torch.float32 else 1e-2
             assert (found[n].double() - exact).norm() <= bound * exact.norm()
-        assert torch.equal(kept, before)
+        torch.testing.assert_close(kept, before, rtol=bound, atol=bound)
+        touched = torch.zeros(room, dtype=torch.bool, device=DEVICE)
+        touched[base_B + length_B] = True
+        assert torch.equal(kept[:, :, ~touched], untouched[:, :, ~touched])
 
 
 class TestOnAGpu:
