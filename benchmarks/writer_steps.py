@@ -102,9 +102,9 @@ def main() -> None:
             )
         decoder.graphs.clear()
 
-    questions = [n for n in range(len(data.questions)) for _ in range(8)]
-    rows = [data.question_rows(data.questions[n], 8) for n in range(len(data.questions))]
-    question_N = torch.tensor(questions, device=place.device)
+    rows = [data.question_rows(question, 8) for question in data.questions]
+    questions = np.repeat(np.arange(len(rows)), [len(some) for some in rows])
+    question_N = torch.from_numpy(questions).to(place.device)
     row_N = torch.from_numpy(np.concatenate(rows)).long().to(place.device)
     limit_N = torch.zeros_like(question_N)  # nothing is written
     with torch.inference_mode():

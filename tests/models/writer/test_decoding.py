@@ -240,15 +240,16 @@ class TestOnAGpu:
     pytestmark = needs_gpu
 
     @pytest.mark.parametrize("changes", SHAPES)
-    def test_recorded_steps_write_what_launched_ones_do(
-        self, changes: dict[str, Any], monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_recorded_steps_write_what_launched_ones_do(self, changes: dict[str, Any]) -> None:
         case = Case(90, **changes)
         longest = int(case.guessed.needs()[1].max())
         decoder = Decoder(case.writer, 64, 10**4, longest)
         assert decoder.has_kernel
         case.agrees(decoder.write(case.guessed))
         case.agrees(decoder.write(case.guessed))
+        few = Guessed(*case.guessed[:2], *(part[:20] for part in case.guessed[2:]))
+        answer_NA, _ = decoder.write(few)
+        assert torch.equal(answer_NA[:, :40], case.answer_NA[:20])
         assert {*decoder.graphs} == {32, 64}
         without = Decoder(case.writer, 64, 10**4, longest)
         without.has_kernel = False
