@@ -71,7 +71,7 @@ class Newest(NamedTuple):
     seen_B: Tensor
 
     def attend(self, qkv: Tensor, turn: Tensor, ahead: Tensor, index: int) -> Tensor:
-        """Return mixed values [B, H, K] of queries, keys and values [B, 3, H, K] that are not rotated yet."""
+        """Return mixed values [B, G, H, K] of queries, keys and values [B, G, 3, H, K] that are not rotated yet."""
         from charm.models.writer.decode_kernel import attend_newest  # here alone: Triton is not everywhere
 
         return attend_newest(qkv, turn, ahead, self.kept[index], self.base_B, self.length_B, self.seen_B)

@@ -200,39 +200,38 @@ class TestKernel:
     pytestmark = needs_kernel
 
     @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16 if CUDA else torch.float16])
-    @pytest.mark.parametrize("width", [16, 32, 64])
-    def test_new_tokens_find_what_they_should(self, width: int, dtype: torch.dtype) -> None:
+    @pytest.mark.parametrize(("width", "new"), [(16, 8), (32, 1), (32, 3), (64, 8), (64, 16)])
+    def test_new_tokens_find_what_they_should(self, width: int, new: int, dtype: torch.dtype) -> None:
         from charm.models.writer.decode_kernel import attend_newest
 
         generator = torch.Generator(DEVICE).manual_seed(0)
 
         def drawn(*shape: int) -> Tensor:
-            return torch.randn(*shape, generator=generator, device=DEVICE).to(dtype)
+            return torch.randn(*shape, generator=generator, device=DEVICE)
 
         lengths, heads = [0, 1, 63, 64, 65, 200, 7], 3
         seen = [*lengths[:-1], 0]  # an answer that has ended reads nothing
         length_B, seen_B = torch.tensor([lengths, seen], device=DEVICE)
-        base_B = F.pad(length_B.cumsum(0) + torch.arange(1, 8, device=DEVICE), (1, 0))[:-1]
-        room = sum(lengths) + 7
-        kept, qkv = drawn(2, heads, room, width), drawn(7, 3, heads, width)
-        turns = []
-        for _ in range(2):
-            angle = torch.randn(7, width // 2, generator=generator, device=DEVICE)
-            turns.append(torch.stack([angle.cos(), angle.sin()]).to(dtype))
-        turn, ahead = turns
-        q, k, v = _rotate(qkv[:, 0], ahead), _rotate(qkv[:, 1], turn), qkv[:, 2]
-        before, untouched = kept.clone(), kept.clone()
+        base_B = F.pad(length_B.cumsum(0) + new * torch.arange(1, 8, device=DEVICE), (1, 0))[:-1]
+        room = sum(lengths) + 7 * new
+        kept, qkv = drawn(2, heads, room, width).to(dtype), drawn(7, new, 3, heads, width).to(dtype)
+        turn, ahead = (torch.stack([angle.cos(), angle.sin()]).to(dtype) for angle in drawn(2, 7, new, width // 2))
+        q, k, v = _rotate(qkv[:, :, 0], ahead), _rotate(qkv[:, :, 1], turn), qkv[:, :, 2]
+        untouched = kept.clone()
         found = attend_newest(qkv, turn, ahead, kept, base_B, length_B, seen_B)
-        bound = 1e-6 if dtype == torch.float32 else 1e-2
-        for n, (base, length, count) in enumerate(zip(base_B.tolist(), lengths, seen, strict=True)):
-            before[:, :, base + length] = torch.stack([k[n], v[n]])
-            keys, values = before[:, :, [*range(base, base + count), base + length]].double()
-            weights = (torch.einsum("hk,hrk->hr", q[n].double(), keys) * width**-0.5).softmax(-1)
-            exact = torch.einsum("hr,hrk->hk", weights, values)
-            assert (found[n].double() - exact).norm() <= bound * exact.norm()
-        torch.testing.assert_close(kept, before, rtol=bound, atol=bound)
+        bound = 2e-6 if dtype == torch.float32 else 1e-2
         touched = torch.zeros(room, dtype=torch.bool, device=DEVICE)
-        touched[base_B + length_B] = True
+        for n, (base, length, count) in enumerate(zip(base_B.tolist(), lengths, seen, strict=True)):
+            own = slice(base + length, base + length + new)
+            touched[own] = True
+            for part, expected in zip(kept, (k[n], v[n]), strict=True):
+                torch.testing.assert_close(part[:, own].transpose(0, 1), expected, rtol=bound, atol=bound)
+            for g in range(new):
+                at = [*range(base, base + count), *range(own.start, own.start + g + 1)]
+                keys, values = kept[:, :, at].double()
+                weights = (torch.einsum("hk,hrk->hr", q[n, g].double(), keys) * width**-0.5).softmax(-1)
+                exact = torch.einsum("hr,hrk->hk", weights, values)
+                assert (found[n, g].double() - exact).norm() <= bound * exact.norm()
         assert torch.equal(kept[:, :, ~touched], untouched[:, :, ~touched])
 
 
