@@ -1,8 +1,9 @@
 """Writing many answers on a GPU: some are in flight, and a new one begins where another has ended.
 
 A step reads the newest token of every answer in flight and a few that may follow it, and takes over those that the
-writer would have written as well, and one more. Keys and values before them are read once for all. The guesses are the
-tokens of the guessed answer at the same place; if its rows turn out to be of another length, those of the row above.
+writer would have written as well, and one more. Keys and values before them are read once for all. There are three ways
+to guess: the tokens of the guessed answer at the same place, those of the row above, or the newest token again; each
+answer goes with the one that would have been right most lately.
 
 A step touches only tensors that stay where they are and never waits for the device, so it is recorded as a CUDA graph,
 one for each of a few numbers of answers, and replayed `LOOK_EVERY` times between looks at which answers have ended. It
@@ -12,8 +13,9 @@ Keys and values of all answers share one store. An answer has a stretch of it, l
 become. Answers begin in the order of their stretches, the longest first: each fits where an earlier one was. Questions
 and guesses of their answers are read together, packed as in training.
 
-Shapes: N answers, S slots of answers in flight and a spare one, B of them in a step, G tokens of each that it reads, L
-tokens of a pack, M tokens of the longest stretch, H heads, K head width, R tokens for which there is room.
+Shapes: N answers, S slots of answers in flight and a spare one, B of them in a step, G tokens of each that it reads, W
+ways to guess, L tokens of a pack, M tokens of the longest stretch, H heads, K head width, R tokens for which there is
+room.
 """
 
 from __future__ import annotations
@@ -38,7 +40,9 @@ from charm.tasks.keys import Keys
 from charm.tasks.sequences import END, LONGEST, LONGEST_ANSWER, Pack, pack_pairs
 
 LOOK_EVERY = 8  # steps between looks at which answers have ended
-TOKENS = 8  # that a step reads of each answer: the newest and guesses
+MANY = 1024  # answers whose step reads fewer tokens of each: there, each more costs time
+TOKENS, TOKENS_OF_MANY = 16, 8  # that a step reads of each answer: the newest and guesses
+WAYS = 3  # to guess
 FEWEST = 32  # answers of the smallest recorded step; each larger one has twice as many
 REFILL = 8  # new answers begin when one in so many slots is free
 READ, READ_PADDED = 65_536, 8192  # tokens of questions and guesses in a pack
@@ -90,6 +94,7 @@ class Decoder:
         # What is to be dropped is written behind the last token.
         self.answer = torch.full((slots + 1, LONGEST_ANSWER + 1), END, dtype=torch.uint8, device=device)
         self.guess = torch.full((slots + 1, LONGEST_ANSWER + TOKENS), END, dtype=torch.uint8, device=device)
+        self.trust = torch.zeros(slots + 1, WAYS, device=device)  # in each way to guess
         self.task = torch.zeros(slots + 1, config.width, device=device)
         self.slot_B = torch.full((slots,), slots, device=device)
         self.has_kernel = has_kernel(writer)
@@ -146,6 +151,7 @@ class Decoder:
         written_N = torch.minimum(written_N, limit_N)
         same_L = pack.wanted_L & (number_L < written_N[example_L])
         self.answer[slot_N] = self.guess[slot_N] = END
+        self.trust[slot_N] = torch.linspace(0.5, 0.4, WAYS, device=slot_N.device)
         is_guess_L = number_L > 0
         place_L = torch.where(is_guess_L, number_L - 1, LONGEST_ANSWER + TOKENS - 1)  # the last is always END
         self.guess[slot_N[example_L], place_L] = torch.where(is_guess_L, pack.token_L, END).to(torch.uint8)
@@ -213,8 +219,10 @@ class Decoder:
         slot_B = self.slot_B[:count]
         state = self.state[slot_B].unbind(1)
         token_B, row_B, column_B, length_B, written_B, limit_B, base_B, open_B, ended_B, width_B, guessed_B = state
-        at_G = torch.arange(TOKENS, device=slot_B.device)
-        token_BG = torch.cat([token_B[:, None], self._guesses(slot_B, written_B, width_B, guessed_B)], dim=1)
+        at_G = torch.arange(TOKENS_OF_MANY if count >= MANY else TOKENS, device=slot_B.device)
+        guess_BWG, trust_BW = self._guesses(slot_B, state, len(at_G) - 1), self.trust[slot_B]
+        guess_BG = guess_BWG[torch.arange(count, device=slot_B.device), trust_BW.argmax(1)]
+        token_BG = torch.cat([token_B[:, None], guess_BG], dim=1)
 
         closes_BG = token_BG == BOUNDARY
         closed_BG = torch.where(closes_BG, at_G, -1).cummax(1).values  # the last line end so far
@@ -223,7 +231,7 @@ class Decoder:
         after_BG3 = torch.stack([after_row_BG, after_column_BG, torch.ones_like(after_row_BG)], dim=-1)
         place_B13 = torch.stack([row_B, column_B, torch.ones_like(row_B)], dim=1)[:, None]
         place_BG3 = torch.cat([place_B13, after_BG3[:, :-1]], dim=1)
-        attend = self._writing(base_B, length_B, length_B * open_B)
+        attend = self._writing(base_B, length_B, length_B * open_B, len(at_G))
         best_BG = (
             self.writer(token_BG, place_BG3, after_BG3, self.task[slot_B][:, None], attend).log_softmax(-1).max(-1)
         )
@@ -239,6 +247,9 @@ class Decoder:
         self.sure[slot_B] = self.sure[slot_B] + torch.where(chosen_BG, best_BG.values, 0.0).sum(1)
 
         more_B = chosen_BG.sum(1)
+        right_BWG = (guess_BWG == next_BG[:, None, :-1]) & chosen_BG[:, None, :-1]
+        right_BW = right_BWG.cumprod(2).sum(2) / more_B.clamp(min=1)[:, None]
+        self.trust[slot_B] = (trust_BW + right_BW) / 2
         last_B1 = (more_B - 1).clamp(min=0)[:, None]
         newest_B3 = torch.cat([part.gather(1, last_B1) for part in (next_BG, after_row_BG, after_column_BG)], dim=1)
         ends_B = (chosen_BG & ends_BG).any(1)
@@ -249,18 +260,20 @@ class Decoder:
         columns = (length_B + more_B, written_B, limit_B, base_B, still_B.long(), ended_B | ends_B, width_B, guessed_B)
         self.state[slot_B] = torch.cat([newest_B3, torch.stack(columns, dim=1)], dim=1)
 
-    def _guesses(self, slot_B: Tensor, written_B: Tensor, width_B: Tensor, guessed_B: Tensor) -> Tensor:
-        """Return guesses of the tokens behind the newest, [B, G - 1]."""
-        at_G = torch.arange(TOKENS - 1, device=slot_B.device)
-        number_BG, slot_B1 = written_B[:, None] + at_G, slot_B[:, None]
-        width_B1 = width_B.clamp(min=1)[:, None]
+    def _guesses(self, slot_B: Tensor, state: tuple[Tensor, ...], more: int) -> Tensor:
+        """Return guesses of the next tokens in each way, [B, W, G - 1]."""
+        token_B, written_B, width_B, guessed_B = (state[column] for column in (TOKEN, WRITTEN, WIDTH, GUESSED))
+        at_G, slot_B1 = torch.arange(more, device=slot_B.device), slot_B[:, None]
+        number_BG, width_B1 = written_B[:, None] + at_G, width_B.clamp(min=1)[:, None]
+        same_BG = self.guess[slot_B1, number_BG]
         above_BG = number_BG - width_B1 * (at_G // width_B1 + 1)  # the newest row that has a token in this column
+        above_BG = torch.where((width_B == 0)[:, None], same_BG, self.answer[slot_B1, above_BG.clamp(min=0)])
         fits_B1 = ((width_B == 0) | (width_B == guessed_B))[:, None]
-        guess_BG = torch.where(fits_B1, self.guess[slot_B1, number_BG], self.answer[slot_B1, above_BG.clamp(min=0)])
-        return guess_BG.long()
+        again_BG = token_B[:, None].expand(-1, more)
+        return torch.stack([torch.where(fits_B1, same_BG, above_BG).long(), above_BG.long(), again_BG], dim=1)
 
-    def _writing(self, base_B: Tensor, length_B: Tensor, seen_B: Tensor) -> Attend | Newest:
-        """Return attention of new tokens to those up to themselves and to the first `seen_B` tokens of their answers.
+    def _writing(self, base_B: Tensor, length_B: Tensor, seen_B: Tensor, new: int) -> Attend | Newest:
+        """Return attention of `new` tokens to those up to themselves and to the first `seen_B` tokens of their answers.
 
         Their keys and values are kept behind the `length_B` tokens so far.
         """
@@ -269,7 +282,7 @@ class Decoder:
 
         at_M = torch.arange(self.longest, device=base_B.device)
         at_BM = (base_B[:, None] + at_M).clamp(max=self.room + TOKENS - 1)
-        new_BG1 = (length_B[:, None] + torch.arange(TOKENS, device=base_B.device))[..., None]
+        new_BG1 = (length_B[:, None] + torch.arange(new, device=base_B.device))[..., None]
         sees_BGM = (at_M < seen_B[:, None, None]) | ((at_M >= length_B[:, None, None]) & (at_M <= new_BG1))
         position_L = (base_B[:, None] + new_BG1[..., 0]).flatten()
 
