@@ -3,7 +3,7 @@
 python -m benchmarks.writer_steps
 
 1. The kernel of a step's attention for several shapes: gigabytes per second of keys and values.
-2. A recorded step for several numbers of answers in flight, and what of it is not attention.
+2. A recorded step for several numbers of answers in flight, with and without tokens before.
 3. Tokens per second of reading questions and guesses.
 
 The released model's weights; half a minute on one H200.
@@ -20,7 +20,7 @@ import torch
 from charm.devices import Place
 from charm.models.writer import decode_kernel
 from charm.models.writer.asking import drafts
-from charm.models.writer.decoding import BASE, LENGTH, LIMIT, OPEN, WRITTEN, Decoder, Guessed
+from charm.models.writer.decoding import BASE, LENGTH, LIMIT, OPEN, TOKENS_OF_MANY, Decoder, Guessed
 from charm.models.writer.network import Writer
 from charm.models.writer.writing import inference_copy
 from charm.paths import released_model
@@ -30,7 +30,8 @@ from charm.tasks.sequences import END
 from charm.tasks.sources import load_source
 
 CONTEXT = 750  # tokens that a token of an answer to ARC-AGI-1's evaluation tasks sees, on average
-SHAPES = [(64, 4), (32, 4), (32, 2), (64, 8), (128, 4), (128, 8), (16, 1), (32, 1)]  # keys and warps
+SPARE = 600  # tokens that steps may add to it
+SHAPES = [(64, 4, 3), (64, 4, 2), (32, 4, 3), (32, 2, 3), (64, 2, 3), (128, 4, 2), (32, 1, 3)]  # keys, warps, stages
 IN_FLIGHT = (32, 128, 512, 1024, 2048, 4096)
 
 
@@ -57,18 +58,17 @@ def main() -> None:
     writer = inference_copy(solver.model.reasoner)
     writer.head.weight.data[END] = 0  # no answer ends while it is timed
     config = writer.config
-    room = max(IN_FLIGHT) * (CONTEXT + 100)
+    room = max(IN_FLIGHT) * (CONTEXT + SPARE)
     decoder = Decoder(writer, max(IN_FLIGHT), room, 2000)
 
     def begin(context: int) -> None:
         """Put an answer of so many tokens into every slot, which never ends."""
         number = torch.arange(decoder.slots, device=place.device)
         decoder.state[:-1] = 0
-        decoder.state[:-1, BASE] = number * (CONTEXT + 100)
+        decoder.state[:-1, BASE] = number * (CONTEXT + SPARE)
         decoder.state[:-1, LENGTH] = context
         decoder.state[:-1, LIMIT] = 10**6
         decoder.state[:-1, OPEN] = 1
-        decoder.state[:-1, WRITTEN] = 0
         decoder.slot_B[:] = number
 
     with torch.inference_mode():
@@ -76,17 +76,21 @@ def main() -> None:
         for count in (256, 2048):
             begin(CONTEXT)
             base_B, length_B = decoder.state[:count, BASE].contiguous(), decoder.state[:count, LENGTH].contiguous()
-            shape = (count, config.heads, config.head_width)
-            q, k, v = (torch.randn(shape, device=place.device).to(writer.compute_dtype) for _ in range(3))
+            shape = (count, TOKENS_OF_MANY, 3, config.heads, config.head_width)
+            qkv = torch.randn(shape, device=place.device).to(writer.compute_dtype)
+            turn = torch.randn(2, count, TOKENS_OF_MANY, config.head_width // 2, device=place.device).to(
+                writer.compute_dtype
+            )
             size = 2 * count * CONTEXT * config.width * kept.element_size()
             before = decode_kernel.SHAPE
-            for keys, warps in SHAPES:
-                decode_kernel.SHAPE = {"KEYS": keys, "num_warps": warps}
+            for keys, warps, stages in SHAPES:
+                decode_kernel.SHAPE = {"KEYS": keys, "num_warps": warps, "num_stages": stages}
                 took = milliseconds(
-                    lambda: decode_kernel.attend_newest(q, k, v, kept, base_B, length_B, length_B)  # noqa: B023
+                    lambda: decode_kernel.attend_newest(qkv, turn, turn, kept, base_B, length_B, length_B)  # noqa: B023
                 )
                 rate = size / took / 1e6
-                print(f"attention of {count} tokens, {keys} keys, {warps} warps: {took:.3f} ms, {rate:,.0f} GB/s")
+                shape_text = f"{keys} keys, {warps} warps, {stages} stages"
+                print(f"attention of {count} answers, {shape_text}: {took:.3f} ms, {rate:,.0f} GB/s")
             decode_kernel.SHAPE = before
         for count in IN_FLIGHT:
             took = []
@@ -94,16 +98,12 @@ def main() -> None:
                 replay = decoder._recorded(count)
                 begin(context)
                 took.append(milliseconds(replay, 30))
-            rate = count / took[1] * 1e3
-            print(
-                f"a step of {count}: {took[0]:.3f} ms without context, {took[1]:.3f} ms with {CONTEXT}: "
-                f"{rate:,.0f} tokens/s"
-            )
+            print(f"a step of {count}: {took[0]:.3f} ms without context, {took[1]:.3f} ms with {CONTEXT}")
         decoder.graphs.clear()
 
-    questions = [n for n in range(len(data.questions)) for _ in range(8)]
-    rows = [data.question_rows(data.questions[n], 8) for n in range(len(data.questions))]
-    question_N = torch.tensor(questions, device=place.device)
+    rows = [data.question_rows(question, 8) for question in data.questions]
+    questions = np.repeat(np.arange(len(rows)), [len(some) for some in rows])
+    question_N = torch.from_numpy(questions).to(place.device)
     row_N = torch.from_numpy(np.concatenate(rows)).long().to(place.device)
     limit_N = torch.zeros_like(question_N)  # nothing is written
     with torch.inference_mode():

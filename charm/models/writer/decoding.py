@@ -1,16 +1,21 @@
 """Writing many answers on a GPU: some are in flight, and a new one begins where another has ended.
 
-A step reads the newest token of every answer in flight and chooses the next. It touches only tensors that stay where
-they are and never waits for the device, so it is recorded as a CUDA graph, one for each of a few numbers of answers,
-and replayed `LOOK_EVERY` times between looks at which answers have ended. A step is some 250 kernels: launched one by
-one, they take the host far longer than the GPU.
+A step reads the newest token of every answer in flight and a few that may follow it, and takes over those that the
+writer would have written as well, and one more. Keys and values before them are read once for all. There are three ways
+to guess: the tokens of the guessed answer at the same place, those of the row above, or the newest token again; each
+answer goes with the one that would have been right most lately.
+
+A step touches only tensors that stay where they are and never waits for the device, so it is recorded as a CUDA graph,
+one for each of a few numbers of answers, and replayed `LOOK_EVERY` times between looks at which answers have ended. It
+is some 200 kernels: launched one by one, they take the host far longer than the GPU.
 
 Keys and values of all answers share one store. An answer has a stretch of it, long enough for the longest that it may
 become. Answers begin in the order of their stretches, the longest first: each fits where an earlier one was. Questions
 and guesses of their answers are read together, packed as in training.
 
-Shapes: N answers, S slots of answers in flight and a spare one, B of them in a step, L tokens of a pack, M tokens of
-the longest stretch, H heads, K head width, R tokens for which there is room.
+Shapes: N answers, S slots of answers in flight and a spare one, B of them in a step, G tokens of each that it reads, W
+ways to guess, L tokens of a pack, M tokens of the longest stretch, H heads, K head width, R tokens for which there is
+room.
 """
 
 from __future__ import annotations
@@ -27,21 +32,25 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from charm.models.writer.network import HAS_TRITON, Attend, Writer, _attend_within
+from charm.models.writer.network import HAS_TRITON, Attend, Newest, Writer, _attend_within
 from charm.tasks.batch import TURNS, PairBank
 from charm.tasks.canvas import BOUNDARY
 from charm.tasks.keyed import Numbers
 from charm.tasks.keys import Keys
 from charm.tasks.sequences import END, LONGEST, LONGEST_ANSWER, Pack, pack_pairs
 
-LOOK_EVERY = 16  # tokens between looks at which answers have ended
+LOOK_EVERY = 8  # steps between looks at which answers have ended
+MANY = 1024  # answers whose step reads fewer tokens of each: there, each more costs time
+TOKENS, TOKENS_OF_MANY = 16, 8  # that a step reads of each answer: the newest and guesses
+WAYS = 3  # to guess
 FEWEST = 32  # answers of the smallest recorded step; each larger one has twice as many
 REFILL = 8  # new answers begin when one in so many slots is free
 READ, READ_PADDED = 65_536, 8192  # tokens of questions and guesses in a pack
 KERNEL_WIDTHS = (16, 32, 64, 128)  # of a head
 
-# Columns of the table of slots. An open answer is still being written; one that ended has an END.
-TOKEN, ROW, COLUMN, LENGTH, WRITTEN, LIMIT, BASE, OPEN, ENDED = range(9)
+# Columns of the table of slots: newest token and where it is, tokens that are kept and written, and of each row of the
+# answer, 0 if it is not known, and of the guess. An open answer is still being written; one that ended has an END.
+TOKEN, ROW, COLUMN, LENGTH, WRITTEN, LIMIT, BASE, OPEN, ENDED, WIDTH, GUESSED = range(11)
 
 
 class Guessed(NamedTuple):
@@ -61,7 +70,7 @@ class Guessed(NamedTuple):
         shape_N4 = torch.where(swaps_N[:, None] == 1, shape_N4[:, [1, 0, 3, 2]], shape_N4)
         input_N, output_N = (shape_N4[:, at] * (shape_N4[:, at + 1] + 1) for at in (0, 2))
         read_N = 3 + input_N + output_N
-        stretch_N = torch.maximum(2 + input_N + self.limit_N, read_N) + 1
+        stretch_N = torch.maximum(2 + input_N + self.limit_N, read_N) + TOKENS
         read, stretch = torch.stack([read_N, stretch_N]).cpu().numpy()
         return read, stretch
 
@@ -77,13 +86,15 @@ class Decoder:
         self.writer, self.slots, self.room, self.longest = writer, slots, max(room, longest), longest
         applications = config.recurrences * len(writer.layers)
         # Behind all others is the room of the spare slot, which fills up a step.
-        shape = (applications, 2, config.heads, self.room + 1, config.head_width)
+        shape = (applications, 2, config.heads, self.room + TOKENS, config.head_width)
         self.kept = torch.zeros(shape, dtype=writer.compute_dtype, device=device)
-        self.state = torch.zeros(slots + 1, ENDED + 1, dtype=torch.long, device=device)
+        self.state = torch.zeros(slots + 1, GUESSED + 1, dtype=torch.long, device=device)
         self.state[slots, BASE] = self.room
         self.sure = torch.zeros(slots + 1, device=device)
         # What is to be dropped is written behind the last token.
         self.answer = torch.full((slots + 1, LONGEST_ANSWER + 1), END, dtype=torch.uint8, device=device)
+        self.guess = torch.full((slots + 1, LONGEST_ANSWER + TOKENS), END, dtype=torch.uint8, device=device)
+        self.trust = torch.zeros(slots + 1, WAYS, device=device)  # in each way to guess
         self.task = torch.zeros(slots + 1, config.width, device=device)
         self.slot_B = torch.full((slots,), slots, device=device)
         self.has_kernel = has_kernel(writer)
@@ -139,7 +150,13 @@ class Decoder:
         written_N = count_N.scatter_reduce(0, example_L, torch.where(differs_L, number_L, LONGEST), "amin")
         written_N = torch.minimum(written_N, limit_N)
         same_L = pack.wanted_L & (number_L < written_N[example_L])
-        self.answer[slot_N] = END
+        self.answer[slot_N] = self.guess[slot_N] = END
+        self.trust[slot_N] = torch.linspace(0.5, 0.4, WAYS, device=slot_N.device)
+        is_guess_L = number_L > 0
+        place_L = torch.where(is_guess_L, number_L - 1, LONGEST_ANSWER + TOKENS - 1)  # the last is always END
+        self.guess[slot_N[example_L], place_L] = torch.where(is_guess_L, pack.token_L, END).to(torch.uint8)
+        ends_row_L = is_guess_L & (pack.token_L == BOUNDARY)
+        guessed_N = count_N.scatter_reduce(0, example_L, torch.where(ends_row_L, number_L, LONGEST), "amin")
         self.answer[slot_N[example_L], torch.where(same_L, number_L, LONGEST_ANSWER)] = best_L.indices.to(torch.uint8)
         sure_N = torch.zeros_like(task_ND[:, 0]).index_add(0, example_L, torch.where(same_L, best_L.values, 0.0))
 
@@ -151,11 +168,14 @@ class Decoder:
         self.sure[slot_N] = sure_N + torch.where(writes_N, best_L.values[next_N], 0.0)
         self.task[slot_N] = task_ND
         length_N = asked_N - begins_N + written_N
+        width_N = torch.where(written_N >= guessed_N, guessed_N, 0)
+        width_N = torch.where((width_N == 0) & writes_N & (token_N == BOUNDARY), written_N + 1, width_N)
         written_N = written_N + writes_N
         ends_now_N = writes_N & (token_N == END)
         open_N = writes_N & ~ends_now_N & (written_N < limit_N)
         row_N, column_N = after_L3[next_N, :2].T
-        columns = (token_N, row_N, column_N, length_N, written_N, limit_N, base_N, open_N, ended_N | ends_now_N)
+        flags = (open_N, ended_N | ends_now_N)
+        columns = (token_N, row_N, column_N, length_N, written_N, limit_N, base_N, *flags, width_N, guessed_N)
         self.state[slot_N] = torch.stack([column.long() for column in columns], dim=1)
 
     def _reading(self, pack: Pack, position_L: Tensor) -> Attend:
@@ -195,45 +215,83 @@ class Decoder:
         return self.graphs[count].replay
 
     def _step(self, count: int) -> None:
-        """Read the newest token of `count` answers and choose the next; never waits for the device."""
+        """Read the newest token of `count` answers and guesses, and choose the next; never waits for the device."""
         slot_B = self.slot_B[:count]
-        token_B, row_B, column_B, length_B, written_B, limit_B, base_B, open_B, ended_B = self.state[slot_B].unbind(1)
-        place_B3 = torch.stack([row_B, column_B, torch.ones_like(row_B)], dim=1)
-        closes_B = token_B == BOUNDARY
-        row_B = torch.where(closes_B, row_B + 1, row_B)
-        column_B = torch.where(closes_B, 1, column_B + 1)
-        after_B3 = torch.stack([row_B, column_B, torch.ones_like(row_B)], dim=1)
-        attend = self._writing(base_B, length_B, length_B * open_B)
-        best_B = self.writer(token_B, place_B3, after_B3, self.task[slot_B], attend).log_softmax(-1).max(-1)
-        is_open_B = open_B == 1
-        self.answer[slot_B, torch.where(is_open_B, written_B, LONGEST_ANSWER)] = best_B.indices.to(torch.uint8)
-        self.sure[slot_B] = self.sure[slot_B] + torch.where(is_open_B, best_B.values, 0.0)
-        ends_B = is_open_B & (best_B.indices == END)
-        written_B = written_B + open_B
-        columns = (best_B.indices, row_B, column_B, length_B + open_B, written_B, limit_B, base_B)
-        flags = (is_open_B & ~ends_B & (written_B < limit_B), (ended_B == 1) | ends_B)
-        self.state[slot_B] = torch.stack([*columns, *(flag.long() for flag in flags)], dim=1)
+        state = self.state[slot_B].unbind(1)
+        token_B, row_B, column_B, length_B, written_B, limit_B, base_B, open_B, ended_B, width_B, guessed_B = state
+        at_G = torch.arange(TOKENS_OF_MANY if count >= MANY else TOKENS, device=slot_B.device)
+        guess_BWG, trust_BW = self._guesses(slot_B, state, len(at_G) - 1), self.trust[slot_B]
+        guess_BG = guess_BWG[torch.arange(count, device=slot_B.device), trust_BW.argmax(1)]
+        token_BG = torch.cat([token_B[:, None], guess_BG], dim=1)
 
-    def _writing(self, base_B: Tensor, length_B: Tensor, seen_B: Tensor) -> Attend:
-        """Return attention of new tokens to themselves and to the first `seen_B` tokens of their answers.
+        closes_BG = token_BG == BOUNDARY
+        closed_BG = torch.where(closes_BG, at_G, -1).cummax(1).values  # the last line end so far
+        after_row_BG = row_B[:, None] + closes_BG.cumsum(1)
+        after_column_BG = at_G + 1 + torch.where(closed_BG >= 0, -closed_BG, column_B[:, None])
+        after_BG3 = torch.stack([after_row_BG, after_column_BG, torch.ones_like(after_row_BG)], dim=-1)
+        place_B13 = torch.stack([row_B, column_B, torch.ones_like(row_B)], dim=1)[:, None]
+        place_BG3 = torch.cat([place_B13, after_BG3[:, :-1]], dim=1)
+        attend = self._writing(base_B, length_B, length_B * open_B, len(at_G))
+        best_BG = (
+            self.writer(token_BG, place_BG3, after_BG3, self.task[slot_B][:, None], attend).log_softmax(-1).max(-1)
+        )
+
+        next_BG = best_BG.indices
+        differs_BG = F.pad(next_BG[:, :-1] != token_BG[:, 1:], (1, 0))
+        ends_BG = next_BG == END
+        stops_BG = differs_BG.cumsum(1) + ends_BG.cumsum(1) - ends_BG.long()
+        number_BG = written_B[:, None] + at_G
+        chosen_BG = (stops_BG == 0) & (number_BG < limit_B[:, None]) & (open_B == 1)[:, None]
+        spot_BG = torch.where(chosen_BG, number_BG, LONGEST_ANSWER)
+        self.answer[slot_B[:, None], spot_BG] = next_BG.to(torch.uint8)
+        self.sure[slot_B] = self.sure[slot_B] + torch.where(chosen_BG, best_BG.values, 0.0).sum(1)
+
+        more_B = chosen_BG.sum(1)
+        right_BWG = (guess_BWG == next_BG[:, None, :-1]) & chosen_BG[:, None, :-1]
+        right_BW = right_BWG.cumprod(2).sum(2) / more_B.clamp(min=1)[:, None]
+        self.trust[slot_B] = (trust_BW + right_BW) / 2
+        last_B1 = (more_B - 1).clamp(min=0)[:, None]
+        newest_B3 = torch.cat([part.gather(1, last_B1) for part in (next_BG, after_row_BG, after_column_BG)], dim=1)
+        ends_B = (chosen_BG & ends_BG).any(1)
+        first_B = torch.where(chosen_BG & (next_BG == BOUNDARY), number_BG + 1, LONGEST).amin(1)
+        width_B = torch.where((width_B == 0) & (first_B < LONGEST), first_B, width_B)
+        written_B = written_B + more_B
+        still_B = (open_B == 1) & ~ends_B & (written_B < limit_B)
+        columns = (length_B + more_B, written_B, limit_B, base_B, still_B.long(), ended_B | ends_B, width_B, guessed_B)
+        self.state[slot_B] = torch.cat([newest_B3, torch.stack(columns, dim=1)], dim=1)
+
+    def _guesses(self, slot_B: Tensor, state: tuple[Tensor, ...], more: int) -> Tensor:
+        """Return guesses of the next tokens in each way, [B, W, G - 1]."""
+        token_B, written_B, width_B, guessed_B = (state[column] for column in (TOKEN, WRITTEN, WIDTH, GUESSED))
+        at_G, slot_B1 = torch.arange(more, device=slot_B.device), slot_B[:, None]
+        number_BG, width_B1 = written_B[:, None] + at_G, width_B.clamp(min=1)[:, None]
+        same_BG = self.guess[slot_B1, number_BG]
+        above_BG = number_BG - width_B1 * (at_G // width_B1 + 1)  # the newest row that has a token in this column
+        above_BG = torch.where((width_B == 0)[:, None], same_BG, self.answer[slot_B1, above_BG.clamp(min=0)])
+        fits_B1 = ((width_B == 0) | (width_B == guessed_B))[:, None]
+        again_BG = token_B[:, None].expand(-1, more)
+        return torch.stack([torch.where(fits_B1, same_BG, above_BG).long(), above_BG.long(), again_BG], dim=1)
+
+    def _writing(self, base_B: Tensor, length_B: Tensor, seen_B: Tensor, new: int) -> Attend | Newest:
+        """Return attention of `new` tokens to those up to themselves and to the first `seen_B` tokens of their answers.
 
         Their keys and values are kept behind the `length_B` tokens so far.
         """
         if self.has_kernel:
-            from charm.models.writer.decode_kernel import attend_newest  # here alone: Triton is not everywhere
-
-            return lambda q, k, v, index: attend_newest(q, k, v, self.kept[index], base_B, length_B, seen_B)
+            return Newest(self.kept, base_B.contiguous(), length_B.contiguous(), seen_B)
 
         at_M = torch.arange(self.longest, device=base_B.device)
-        at_BM = (base_B[:, None] + at_M).clamp(max=self.room)
-        sees_BM = (at_M < seen_B[:, None]) | (at_M == length_B[:, None])
+        at_BM = (base_B[:, None] + at_M).clamp(max=self.room + TOKENS - 1)
+        new_BG1 = (length_B[:, None] + torch.arange(new, device=base_B.device))[..., None]
+        sees_BGM = (at_M < seen_B[:, None, None]) | ((at_M >= length_B[:, None, None]) & (at_M <= new_BG1))
+        position_L = (base_B[:, None] + new_BG1[..., 0]).flatten()
 
         def write(q: Tensor, k: Tensor, v: Tensor, index: int) -> Tensor:
             for kept, new in zip(self.kept[index], (k, v), strict=True):
-                kept.index_copy_(1, base_B + length_B, new.transpose(0, 1))
+                kept.index_copy_(1, position_L, new.flatten(0, 1).transpose(0, 1))
             keys, values = (kept[:, at_BM].transpose(0, 1) for kept in self.kept[index])
-            mask = sees_BM[:, None, None]
-            return F.scaled_dot_product_attention(q[:, :, None], keys, values, attn_mask=mask)[:, :, 0]
+            found = F.scaled_dot_product_attention(q.transpose(1, 2), keys, values, attn_mask=sees_BGM[:, None])
+            return found.transpose(1, 2)
 
         return write
 

@@ -20,7 +20,7 @@ from charm.devices import Place
 from charm.evaluation.predict import Request, predict
 from charm.models.writer import asking, decoding
 from charm.models.writer.decoding import Decoder, Guessed, _Slots
-from charm.models.writer.network import Writer
+from charm.models.writer.network import Writer, _rotate
 from charm.models.writer.writing import inference_copy, questions, write
 from charm.tasks.batch import PairBank
 from charm.tasks.canvas import BOUNDARY, FIRST_COLOR, VOCABULARY
@@ -29,8 +29,7 @@ from charm.tasks.keys import Keys
 from charm.tasks.sequences import END, pack_pairs
 from charm.tasks.task import Pair
 from charm.tasks.view import View
-from tests.models.writer.test_asking import toy
-from tests.toy.writer import trained_like
+from tests.toy.writer import asked_writer, trained_like
 
 CUDA = torch.cuda.is_available()
 INTERPRETED = os.environ.get("TRITON_INTERPRET") == "1"
@@ -134,6 +133,7 @@ def test_answers_in_flight_are_those_of_plain_writing(changes: dict[str, Any], m
     for slots, room in ((1, 0), (3, 150), (5, 10**4), (40, 10**4)):
         case.agrees(Decoder(case.writer, slots, room, int(stretch_N.max())).write(case.guessed))
     monkeypatch.setattr(decoding, "READ_PADDED", int(read_N.max()))  # packs of one or two
+    monkeypatch.setattr(decoding, "MANY", 5)
     decoder = Decoder(case.writer, 5, 10**4, int(stretch_N.max()))
     case.agrees(decoder.write(case.guessed))
     case.agrees(decoder.write(case.guessed))  # what was written before is not in the way
@@ -179,7 +179,7 @@ def test_every_answer_fits_the_slot_that_it_takes() -> None:
 
 
 def test_votes_are_those_of_plain_writing(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    model, data = toy(tmp_path)
+    model, data = asked_writer(tmp_path)
     plain = predict(Request(model, data, (1,), views=6), Place(torch.device("cpu")))[1]
     made = []
     begin = Decoder._begin
@@ -201,32 +201,39 @@ class TestKernel:
     pytestmark = needs_kernel
 
     @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16 if CUDA else torch.float16])
-    @pytest.mark.parametrize("width", [16, 32, 64])
-    def test_new_tokens_find_what_they_should(self, width: int, dtype: torch.dtype) -> None:
+    @pytest.mark.parametrize(("width", "new"), [(16, 8), (32, 1), (32, 3), (64, 8), (64, 16)])
+    def test_new_tokens_find_what_they_should(self, width: int, new: int, dtype: torch.dtype) -> None:
         from charm.models.writer.decode_kernel import attend_newest
 
         generator = torch.Generator(DEVICE).manual_seed(0)
 
         def drawn(*shape: int) -> Tensor:
-            return torch.randn(*shape, generator=generator, device=DEVICE).to(dtype)
+            return torch.randn(*shape, generator=generator, device=DEVICE)
 
         lengths, heads = [0, 1, 63, 64, 65, 200, 7], 3
         seen = [*lengths[:-1], 0]  # an answer that has ended reads nothing
         length_B, seen_B = torch.tensor([lengths, seen], device=DEVICE)
-        base_B = F.pad(length_B.cumsum(0) + torch.arange(1, 8, device=DEVICE), (1, 0))[:-1]
-        room = sum(lengths) + 7
-        kept, qkv = drawn(2, heads, room, width), drawn(7, 3, heads, width)
-        q, k, v = qkv.unbind(1)
-        before = kept.clone()
-        found = attend_newest(q, k, v, kept, base_B, length_B, seen_B)
+        base_B = F.pad(length_B.cumsum(0) + new * torch.arange(1, 8, device=DEVICE), (1, 0))[:-1]
+        room = sum(lengths) + 7 * new
+        kept, qkv = drawn(2, heads, room, width).to(dtype), drawn(7, new, 3, heads, width).to(dtype)
+        turn, ahead = (torch.stack([angle.cos(), angle.sin()]).to(dtype) for angle in drawn(2, 7, new, width // 2))
+        q, k, v = _rotate(qkv[:, :, 0], ahead), _rotate(qkv[:, :, 1], turn), qkv[:, :, 2]
+        untouched = kept.clone()
+        found = attend_newest(qkv, turn, ahead, kept, base_B, length_B, seen_B)
+        bound = 2e-6 if dtype == torch.float32 else 1e-2
+        touched = torch.zeros(room, dtype=torch.bool, device=DEVICE)
         for n, (base, length, count) in enumerate(zip(base_B.tolist(), lengths, seen, strict=True)):
-            before[:, :, base + length] = torch.stack([k[n], v[n]])
-            keys, values = before[:, :, [*range(base, base + count), base + length]].double()
-            weights = (torch.einsum("hk,hrk->hr", q[n].double(), keys) * width**-0.5).softmax(-1)
-            exact = torch.einsum("hr,hrk->hk", weights, values)
-            bound = 1e-6 if dtype == torch.float32 else 1e-2
-            assert (found[n].double() - exact).norm() <= bound * exact.norm()
-        assert torch.equal(kept, before)
+            own = slice(base + length, base + length + new)
+            touched[own] = True
+            for part, expected in zip(kept, (k[n], v[n]), strict=True):
+                torch.testing.assert_close(part[:, own].transpose(0, 1), expected, rtol=bound, atol=bound)
+            for g in range(new):
+                at = [*range(base, base + count), *range(own.start, own.start + g + 1)]
+                keys, values = kept[:, :, at].double()
+                weights = (torch.einsum("hk,hrk->hr", q[n, g].double(), keys) * width**-0.5).softmax(-1)
+                exact = torch.einsum("hr,hrk->hk", weights, values)
+                assert (found[n, g].double() - exact).norm() <= bound * exact.norm()
+        assert torch.equal(kept[:, :, ~touched], untouched[:, :, ~touched])
 
 
 class TestOnAGpu:
@@ -242,7 +249,12 @@ class TestOnAGpu:
         assert decoder.has_kernel
         case.agrees(decoder.write(case.guessed))
         case.agrees(decoder.write(case.guessed))
+        few = Guessed(*case.guessed[:2], *(part[:20] for part in case.guessed[2:]))
+        answer_NA, _ = decoder.write(few)
+        assert torch.equal(answer_NA[:, :40], case.answer_NA[:20])
         assert {*decoder.graphs} == {32, 64}
+        monkeypatch.setattr(decoding, "MANY", 64)
+        case.agrees(Decoder(case.writer, 64, 10**4, longest).write(case.guessed))
         without = Decoder(case.writer, 64, 10**4, longest)
         without.has_kernel = False
         case.agrees(without.write(case.guessed))
