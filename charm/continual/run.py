@@ -302,7 +302,7 @@ class StreamJob(Job):
         return Form(self.shared)
 
     def _usage(self, data: Dataset, batches: int, seed: int) -> Usage:
-        return unit_usage(self.model, data, self.options.recipe.batch, batches, seed)
+        return unit_usage(self.model, data, self.place, self.options.recipe.batch, batches, seed)
 
     def kept_bytes(self) -> int:
         """Count what the method keeps besides the model: copies of the base, importances, counts, examples."""
