@@ -97,8 +97,7 @@ class Dataset:
     questions: tuple[Question, ...]
     question_bank: PairBank  # the inputs of the questions, outputs absent
     question_sides: tuple[int, ...]
-    question_bounds: tuple[int, ...] = ()
-    """The longest side of all that a solver may see of each question's task."""
+    question_bounds: tuple[int, ...] = ()  # the longest side of all that a solver may see of each question's task
     manifest: dict[str, Any] = field(default_factory=dict)
 
     def stream(self, side: int, slots: int, seed: int | None = None) -> Stream:
@@ -144,8 +143,7 @@ class TaskSet:
     auxiliary: tuple[Task, ...] = ()
     synthetic: tuple[tuple[str, PairBlock], ...] = ()
     """Generated pairs, with the id of the task in `train` they belong to."""
-    record: Mapping[str, Any] = field(default_factory=dict)
-    """Sources of the tasks, for the dataset's manifest."""
+    record: Mapping[str, Any] = field(default_factory=dict)  # sources of the tasks, for the dataset's manifest
 
 
 def load_dataset(config: DataConfig, instances: Instances | None = None) -> Dataset:

@@ -35,8 +35,7 @@ class Instances:
         self._rows: list[RowNumbers] = []  # puzzle number -> its rows
         self._codes: list[npt.NDArray[np.uint32]] = []  # and their views
         self._count = 1
-        self.memo: dict[str, Any] = {}
-        """What was computed from all rows, by name; new rows empty it."""
+        self.memo: dict[str, Any] = {}  # what was computed from all rows, by name; new rows empty it
 
     def __len__(self) -> int:
         """Number of rows, including the blank one."""

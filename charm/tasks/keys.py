@@ -59,8 +59,7 @@ class KeySchema(ABC):
     """
 
     names: ClassVar[tuple[str, ...]]
-    config_type: ClassVar[type[CoSEConfig]]
-    """The memory's configuration."""
+    config_type: ClassVar[type[CoSEConfig]]  # the memory's configuration
     files: ClassVar[tuple[str, ...]] = (INDEX_FILE,)
     """Written by `save` and read by `load`, stored with the model's weights."""
 

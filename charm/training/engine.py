@@ -37,10 +37,8 @@ from charm.signals import check_every, stop_on_signal
 class Job(Protocol):
     """What is learned. A domain gives the engine one of these; every process has its own."""
 
-    manifest: Mapping[str, Any]
-    """The record of the training data, as written to data.json."""
-    work: tuple[int, str]
-    """How much an update handles over all processes, and the word for it: (768, "samples")."""
+    manifest: Mapping[str, Any]  # the record of the training data, as written to data.json
+    work: tuple[int, str]  # how much an update handles over all processes, and the word for it: (768, "samples")
 
     def check(self, out: Path) -> None:
         """Refuse to resume in this run folder if the training data has changed."""

@@ -26,8 +26,7 @@ ACCESSES = 32  # units of a layer that an example is said to use: those with the
 class Form:
     """Shared weights move freely."""
 
-    decays = True
-    """Whether weight decay applies."""
+    decays = True  # whether weight decay applies
 
     def __init__(self, shared: Mapping[str, nn.Parameter]) -> None:
         self.shared = shared

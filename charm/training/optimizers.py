@@ -163,8 +163,7 @@ class Part:
     kind: type[Optimizer]
     groups: Sequence[dict[str, Any]]
     """Parameter groups as torch has them: "params", and settings of the group such as "lr"."""
-    settings: Mapping[str, Any] = field(default_factory=dict)
-    """What all groups share."""
+    settings: Mapping[str, Any] = field(default_factory=dict)  # what all groups share
 
 
 class OptimizerSet:

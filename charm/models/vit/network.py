@@ -67,14 +67,10 @@ class Readable(NamedTuple):
     """What attention may read, in two forms: as a mask, and as the order in which such positions come first."""
 
     seen_BL: Tensor
-    order_M: Tensor
-    """Of the M = B * L positions of all examples, those that may be read, then the others."""
-    place_M: Tensor
-    """Where each position has its place in that order."""
-    asking_B: Tensor
-    """Where the positions of each example begin, and their end; int32 [B + 1]."""
-    read_B: Tensor
-    """The same in the order, of positions that may be read."""
+    order_M: Tensor  # of the M = B * L positions of all examples, those that may be read, then the others
+    place_M: Tensor  # where each position has its place in that order
+    asking_B: Tensor  # where the positions of each example begin, and their end; int32 [B + 1]
+    read_B: Tensor  # the same in the order, of positions that may be read
 
     @staticmethod
     def of(seen_BL: Tensor) -> Readable:
