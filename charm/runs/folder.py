@@ -90,16 +90,6 @@ def clear_run(out: Path, place: Place, say: Callable[[str], None]) -> None:
     place.barrier()
 
 
-def require_checkpoint(out: Path, restored: bool) -> None:
-    """Refuse to restart a resumed run at step 0 when all of its checkpoints are damaged."""
-    steps = steps_of(out)
-    if steps and not restored:
-        raise CharmError(
-            f"{out}: none of its {len(steps)} checkpoints is whole; restore one from a backup, or begin again at step "
-            f"0 with --restart, which erases metrics, votes and evaluations"
-        )
-
-
 def _without(config: Any, free: Collection[str]) -> dict[str, Any]:
     found: dict[str, Any] = to_json(config)
     for name in free:
