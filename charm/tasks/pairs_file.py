@@ -26,11 +26,7 @@ from charm.tasks.task import Grid, Pair
 
 MANIFEST = "manifest.json"
 # Folder name -> the command that fills it, to be named when something is missing there.
-MADE_BY = {
-    "rearc": "charm data rearc",
-    "rearc2": "charm rearc2 build",
-    "concept-arc": "charm data fetch concept-arc",
-}
+MADE_BY = {"rearc": "charm data rearc", "rearc2": "charm rearc2 build", "concept-arc": "charm data fetch concept-arc"}
 # What these commands build by default: tasks by folder name, and pairs per task.
 WHOLE_TASKS = {"rearc": 400, "rearc2": 609}
 WHOLE_PAIRS = 1000
