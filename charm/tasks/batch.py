@@ -42,10 +42,9 @@ class PairBank:
     @staticmethod
     def of(pairs: Iterable[Pair]) -> PairBank:
         absent = np.zeros((0, 0), np.uint8)
-        grids = [(pair.input, absent if pair.output is None else pair.output) for pair in pairs]
-        flat = [grid.ravel() for pair in grids for grid in pair]
-        shapes = np.array([[*a.shape, *b.shape] for a, b in grids], np.int64).reshape(-1, 4)
-        return PairBank.of_cells(np.concatenate([np.zeros(0, np.uint8), *flat]), shapes)
+        grids = [absent if one is None else one for pair in pairs for one in (pair.input, pair.output)]
+        shapes = np.array([grid.shape for grid in grids], np.int64).reshape(-1, 4)
+        return PairBank.of_cells(np.concatenate([np.zeros(0, np.uint8), *(grid.ravel() for grid in grids)]), shapes)
 
     @staticmethod
     def of_cells(cells: npt.NDArray[np.uint8], shapes: npt.NDArray[np.integer]) -> PairBank:

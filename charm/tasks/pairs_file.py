@@ -152,13 +152,10 @@ def write_manifest(folder: Path, manifest: Manifest) -> None:
 def read_block(folder: Path, task_id: str, sha256: str) -> PairBlock:
     """Read one task's pairs; refused unless they match the manifest."""
     path = folder / f"{task_id}.npz"
-    try:
-        arrays = read_arrays(path, KINDS, MOST_PAIRS * PAIR_BYTES)
-    except FileNotFoundError:
-        raise CharmError(f"{path}: the manifest lists this file, but it is missing") from None
-    except (ValueError, OSError) as error:
-        raise CharmError(f"{path}: truncated or not a file of pairs ({error})") from None
-    block = PairBlock(arrays["cells"], arrays["shapes"], arrays["index"])
+    if not path.is_file():
+        raise CharmError(f"{path}: the manifest lists this file, but it is missing")
+    with charm_errors(f"{path}: truncated or not a file of pairs", ValueError, OSError):
+        block = PairBlock(**read_arrays(path, KINDS, MOST_PAIRS * PAIR_BYTES))
     if not _consistent(block):
         raise CharmError(f"{path}: does not contain pairs of grids")
     if block.content() != sha256:
