@@ -75,7 +75,7 @@ class TaskSlots(Slots):
         super().__init__(network, joined, data.bank.to(device), data.keys().to(device), (0, joined.slots))
         self.each = each
 
-    def prepare(self, step: int, seed: int) -> None:
+    def prepare(self, step: int, seed: int) -> TaskSlots:
         taken, self._taken = self._taken, HostCopy(self.halted_B)
         self._replace(taken)
         counters = 2 * (step * self.each + np.arange(self.each))
@@ -84,6 +84,7 @@ class TaskSlots(Slots):
             for key in self.exploration_keys
         ]
         self.exploration_B2.copy_(to_device(np.concatenate(drawn).astype(np.float32), self.exploration_B2.device))
+        return self
 
 
 def learn_together(job: StreamJob) -> float:

@@ -32,7 +32,7 @@ from torch import Tensor
 from charm.config import at_least, to_json
 from charm.continual.drift import changed_values, distance, snapshot
 from charm.continual.methods import FISHER_BATCHES, METHODS, Base, make_anchor, method_named, reservoir
-from charm.continual.records import check_records, record_file, remove_later, summarize, write_matrices
+from charm.continual.records import check_records, record_file, summarize, write_matrices
 from charm.continual.streams import load_stream
 from charm.devices import Place
 from charm.errors import CharmError, charm_errors
@@ -247,7 +247,12 @@ class StreamJob(Job):
             self.evaluate(Exam(out, self.options.method, step, self.say, lambda: False))
 
     def forget(self, out: Path, step: int) -> bool:
-        return remove_later(out, step // self.options.recipe.steps)
+        files = (path for kind in ("stages", "rechecks", "rows") for path in (out / kind).glob("*.*"))
+        done = step // self.options.recipe.steps
+        later = [path for path in files if path.stem.isdecimal() and int(path.stem) > done]
+        for path in later:
+            path.unlink()
+        return bool(later)
 
     def update(self, step: int) -> dict[str, Tensor]:
         stage, inside = divmod(step, self.options.recipe.steps)
@@ -351,8 +356,7 @@ class StreamJob(Job):
                 for name, parameter in self.shared.items():
                     parameter.copy_(self.base[name])
         self.before = snapshot(self.model)
-        record["learning_seconds"] = round(learning, 3)
-        record["seconds"] = round(time.monotonic() - self.began, 3)
+        record |= {"learning_seconds": round(learning, 3), "seconds": round(time.monotonic() - self.began, 3)}
         write_sealed(record_file(self.out, "stages", number), record)
         answered = f", pass@2 {scores['pass@2']:.0%}" if "pass@2" in scores else ""
         self.say(f"{when}: loss {loss:.3f}{answered}")
@@ -425,9 +429,8 @@ class StreamJob(Job):
 
     def save(self, folder: Path) -> None:
         stage, inside = divmod(self.made, self.options.recipe.steps)
-        tensors: dict[str, Tensor] = {}
-        if self.adaptation is not None or not self.method.restores:
-            tensors |= self.shared
+        keeps = self.adaptation is not None or not self.method.restores
+        tensors: dict[str, Tensor] = {**self.shared} if keeps else {}
         if self.adaptation is not None:
             tensors |= self._rows(stage)
             tensors |= {f"loop/{name}": tensor for name, tensor in self.adaptation.state().items()}
