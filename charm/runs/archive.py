@@ -185,10 +185,7 @@ def own_evaluation(run: Path, found: dict[str, Any], name: str) -> dict[str, Any
 
 
 def forget_later_votes(votes_folder: Path, step: int) -> bool:
-    """Remove the votes of checkpoints after this step, which a run resumed there will make again.
-
-    Returns whether there were any.
-    """
+    """Remove the votes of later checkpoints, which a resumed run makes again; return whether there were any."""
     later = [folder for number, folder in by_step(votes_folder).items() if number > step]
     for folder in later:
         shutil.rmtree(folder)

@@ -60,10 +60,7 @@ def saved_model(run: Path) -> Path | None:
 
 
 def run_of(run: Path) -> str:
-    """Read the name of the run that trained the newest checkpoint; empty if no readable checkpoint has one.
-
-    It is a hash of the settings and the training pairs, also stored with votes and evaluations.
-    """
+    """Read the name (`run_name`) of the run that trained the newest checkpoint; empty if no readable one has it."""
     records = (_record(folder_of(run, step)) for step in reversed(steps_of(run)))
     return next((str(record.get("run", "")) for record in records if record), "")
 

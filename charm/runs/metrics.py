@@ -40,10 +40,7 @@ def write_line(run: Path, step: int, values: dict[str, float]) -> None:
 
 
 def forget_later_lines(run: Path, step: int) -> bool:
-    """Drop the lines that a run resumed at this step will write again, and a line truncated by a kill.
-
-    Returns whether there were any.
-    """
+    """Drop the lines that a run resumed at this step will write again, and a truncated one; whether there were any."""
     path, lines = run / METRICS, _raw_lines(run)
     if step == 0:  # it will also repeat the evaluation before its first update
         path.unlink(missing_ok=True)

@@ -99,7 +99,7 @@ _SCHEMAS: dict[str, type[KeySchema]] = {}
 
 def schema_named(name: str) -> type[KeySchema]:
     """Return the schema of a memory's `key`; the module that defines it must be imported first."""
-    if name not in _SCHEMAS:
+    if not isinstance(name, str) or name not in _SCHEMAS:
         raise CharmError(f"memory key must be one of {', '.join(_SCHEMAS)}; got {name!r}")
     return _SCHEMAS[name]
 

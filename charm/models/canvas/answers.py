@@ -33,10 +33,7 @@ class Placement:
 # As a decorator, inference mode is on only while the generator itself runs, never in the caller's loop.
 @torch.inference_mode()
 def refine(network: CanvasNetwork, tokens_BT: Tensor, task_BD: Tensor, steps: int) -> Iterator[tuple[Tensor, Tensor]]:
-    """Yield (token logits [B, T, V], halt logits) after each of `steps` steps; there is no early halting.
-
-    The last pair is the answer; the ones before make curves and pictures. Cells form a square canvas.
-    """
+    """Yield (token logits [B, T, V], halt logits) after each of `steps` steps; there is no early halting."""
     cells = tokens_BT.shape[1]
     side = math.isqrt(cells)
     if side * side != cells:

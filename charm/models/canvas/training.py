@@ -151,10 +151,7 @@ def minimum_steps(uniform_B2: Tensor, probability: float, max_steps: int) -> Ten
 
 
 def halt_now(halt: Tensor, steps_B: Tensor, max_steps: int, minimum_B: Tensor, kind: str = "urm") -> Tensor:
-    """Return which slots stop after this step, [B]: at max_steps, or where the head asks at or after the minimum.
-
-    `steps_B` counts the refinement steps of each slot including the one just made.
-    """
+    """Return which slots stop after this step, [B]: at max_steps, or where the head asks at or after the minimum."""
     return (steps_B >= max_steps) | (wants_to_halt(halt, kind) & (steps_B >= minimum_B))
 
 
@@ -266,12 +263,10 @@ class Slots:
         return len(self.numbers)
 
     def prepare(self, step: int, seed: int) -> Slots:
-        """Do the host's half of an update: lay out examples where some were taken, and draw its random numbers.
-
-        Two uniform numbers for each slot are decided by (seed, step, slot) alone.
-        """
-        taken, self._taken = self._taken, HostCopy(self.halted_B)
-        self._replace(taken)
+        """Do the host's half of an update: lay out examples where some were taken, and draw its random numbers."""
+        halted = HostCopy(self.halted_B)
+        self._replace_taken()
+        self._taken = halted
         counters = 2 * (step * self.stream.slots + self.numbers)
         key = keyed.key_of("exploration", seed, self.side)
         drawn = np.stack([keyed.uniform(key, counters), keyed.uniform(key, counters + 1)], axis=1)
@@ -287,7 +282,9 @@ class Slots:
         self.state_SBLD.copy_(self.network.restart(self.state_SBLD, halted_B))
         self.steps_B.masked_fill_(halted_B, 0)
 
-    def _replace(self, taken: HostCopy | None) -> None:
+    def _replace_taken(self) -> None:
+        """Lay out examples for the slots that took theirs."""
+        taken, self._taken = self._taken, None
         if taken is not None:
             slots = np.flatnonzero(taken.array())
             self.turn[slots] += 1
@@ -310,8 +307,7 @@ class Slots:
 
     def state(self) -> dict[str, Tensor]:
         """Return everything a resumed run needs; the first dimension of every tensor is slots."""
-        taken, self._taken = self._taken, None
-        self._replace(taken)
+        self._replace_taken()
         tensors: dict[str, Tensor] = {name: getattr(self, name) for name in self._TENSORS}
         tensors["state_SBLD"] = self.state_SBLD.transpose(0, 1)
         return {**tensors, "turn": torch.from_numpy(self.turn.copy())}

@@ -218,7 +218,10 @@ class Vit(CanvasNetwork):
             for logits_NTV, _ in refine(self, placed_inputs(asked, where), asked.task_ND, 1):
                 found_NT, best_NT = logits_NTV.log_softmax(-1).max(-1)
                 answer_NT, inside_NT = lift_grids(best_NT, where)
-                yield answer_NT, _log_odds(found_NT, inside_NT, answer_NT)
+                # The tokens of a cell count as one.
+                mean_N = torch.where(inside_NT, found_NT, 0.0).sum(1) / inside_NT.sum(1).clamp(min=1)
+                sure_N = torch.where(inside_NT.any(1), mean_N * (answer_NT > 0).sum(1), -100.0)
+                yield answer_NT, log_odds(sure_N.clamp(max=-1e-7))
 
     def try_shapes(self, learning: Collection[int], voting: int) -> None:
         device, cells = self.tokens.device, LARGE_SIDE**2
@@ -284,11 +287,3 @@ def random_placement(question_N: Tensor, row_N: Tensor, bound_N: Numbers, draw: 
     top = MARGIN + keyed.below(keyed.key_of("asked top", draw), counters, room)
     left = MARGIN + keyed.below(keyed.key_of("asked left", draw), counters, room)
     return Placement(*(torch.from_numpy(part).to(row_N.device) for part in (top, left, scale)))
-
-
-def _log_odds(found_NT: Tensor, inside_NT: Tensor, answer_NT: Tensor) -> Tensor:
-    """Return the log-odds of answers from the log-probabilities of their tokens; the tokens of a cell count as one."""
-    mean_N = torch.where(inside_NT, found_NT, 0.0).sum(1) / inside_NT.sum(1).clamp(min=1)
-    sure_N = mean_N * (answer_NT > 0).sum(1)
-    sure_N = torch.where(inside_NT.any(1), sure_N, -100.0).clamp(max=-1e-7)
-    return log_odds(sure_N)
