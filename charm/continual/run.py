@@ -318,7 +318,7 @@ class StreamJob(Job):
             tensors += [bank.cells, bank.shape]
         return sum(tensor.numel() * tensor.element_size() for tensor in tensors)
 
-    def _learned(self, stage: int) -> tuple[str, ...]:
+    def _tasks_learned_in(self, stage: int) -> tuple[str, ...]:
         """Return the tasks whose rows move in this stage (from 0)."""
         return self.stream.ids if self.method.joint else self.stream.ids[stage : stage + 1]
 
@@ -345,7 +345,7 @@ class StreamJob(Job):
             "shared_parameters": shared,
             "kept_bytes": kept,
             "views": len(self.model.instances.rows(task.id)),
-            "changed_values": self._changed(self._learned(number - 1), when),
+            "changed_values": self._count_changes(self._tasks_learned_in(number - 1), when),
             "distance": distance(self.base, self.shared),
             **({} if self.method.joint else {name: scores.get(name) for name in ("pass@1", "pass@2")}),
             **({} if self.asked is None else {"pass@2 before": self.asked}),
@@ -361,7 +361,7 @@ class StreamJob(Job):
         answered = f", pass@2 {scores['pass@2']:.0%}" if "pass@2" in scores else ""
         self.say(f"{when}: loss {loss:.3f}{answered}")
 
-    def _changed(self, learned: tuple[str, ...], when: str) -> int:
+    def _count_changes(self, learned: tuple[str, ...], when: str) -> int:
         """Count the shared values that differ from what the last stage left; it is an error if anything else does."""
         drifted = changed_values(self.model, self.before, loop.private_rows(self.model, learned))
         for name, count in drifted.items():
@@ -377,7 +377,7 @@ class StreamJob(Job):
         if exam.stop():
             return None
         base = self._score(self.base_data, self.base_answers, self.options.base_views)
-        self._changed((), f"recheck after {stage} stages")  # to ask must not change a thing
+        self._count_changes((), f"recheck after {stage} stages")  # to ask must not change a thing
         learned = set(self.stream.ids if self.method.joint else self.stream.ids[:stage])
         solved = [task.task_id for task in stream.tasks if task.outcome == "solved"]
         record = {
@@ -416,7 +416,7 @@ class StreamJob(Job):
 
     def _rows(self, stage: int) -> dict[str, Tensor]:
         """Return the rows that this stage (from 0) moves."""
-        own = loop.private_rows(self.model, self._learned(stage))
+        own = loop.private_rows(self.model, self._tasks_learned_in(stage))
         return {name: table.weight[own[name]] for name, table in loop.private_tables(self.model).items()}
 
     def _save_rows(self, number: int) -> dict[str, Any]:
@@ -449,13 +449,13 @@ class StreamJob(Job):
         tensors = read_tensors(folder / "stream.safetensors")
         if not (self.method.joint or self.method.restores):
             for number in range(1, stage + 1):
-                self._put_rows(self._learned(number - 1), read_tensors(record_file(self.out, "rows", number)))
+                self._put_rows(self._tasks_learned_in(number - 1), read_tensors(record_file(self.out, "rows", number)))
         for name, parameter in self.shared.items():
             if name in tensors:
                 parameter.copy_(tensors[name])
         if inside or (step and self.method.joint):
             self.adaptation = self._adaptation(stage)
-            self._put_rows(self._learned(stage), tensors)
+            self._put_rows(self._tasks_learned_in(stage), tensors)
             self.adaptation.restore({n[5:]: value for n, value in tensors.items() if n.startswith("loop/")})
         self.before = snapshot(self.model)
         if inside:

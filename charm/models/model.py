@@ -25,7 +25,7 @@ from charm.errors import CharmError, charm_errors
 from charm.files import RECORD, check_files, fingerprint, read_json, read_sealed, readable_like_its_folder, write_sealed
 from charm.memory import CoSE, Lookup, RowTable
 from charm.memory.cose import CoSEConfig
-from charm.memory.sharding import prefetched
+from charm.memory.sharding import prefetch
 from charm.models.config import NetworkConfig
 from charm.models.network import Network
 from charm.tasks.instances import Instances
@@ -100,7 +100,7 @@ class CharmModel(nn.Module):
         """Fetch some sharded instance rows together; inside the block each process can read them alone."""
         table = self.memory.residual
         if isinstance(table, RowTable) and table.rows.shard is not None:
-            with prefetched(table.rows, self.key(rows())[table.field]):
+            with prefetch(table.rows, self.key(rows())[table.field]):
                 yield
         else:
             yield

@@ -108,7 +108,7 @@ def _differences(old: Any, new: Any, name: str = "") -> Iterator[tuple[str, Any,
 
 
 @contextmanager
-def occupied(out: Path, place: Place, config: EngineConfig, manifest: Mapping[str, Any]) -> Iterator[None]:
+def occupy(out: Path, place: Place, config: EngineConfig, manifest: Mapping[str, Any]) -> Iterator[None]:
     """Prepare and lock the folder of a training run: write its settings and the record of its data."""
     if not place.is_main:
         place.barrier()

@@ -28,7 +28,7 @@ from charm.files import Terminated
 from charm.progress import Bar, bar
 from charm.runs import checkpoint
 from charm.runs.config import EngineConfig
-from charm.runs.folder import check_run, occupied, run_name
+from charm.runs.folder import check_run, occupy, run_name
 from charm.runs.metrics import Exam, LogEntry, forget_later_lines, has_evaluation, write_line
 from charm.signals import check_every, stop_on_signal
 
@@ -206,7 +206,7 @@ def train(
     engine = Engine(job, config, out, place, say)
     if resume:
         job.check(out)
-    with occupied(out, place, config, job.manifest):
+    with occupy(out, place, config, job.manifest):
         if resume:
             if not engine.restore() and (lost := checkpoint.steps_of(out)):  # not to begin again at step 0 unasked
                 raise CharmError(

@@ -63,9 +63,9 @@ class CanvasNetwork(Network):
         return Canvases(self, data, size, seed, place, rehearsal)
 
     def answers(self, asked: AskedBatch, steps: int) -> Iterator[tuple[Tensor, Tensor]]:
-        from charm.models.canvas.answers import refined_answers  # which needs this module
+        from charm.models.canvas.answers import refine_answers  # which needs this module
 
-        return refined_answers(self, asked, steps)
+        return refine_answers(self, asked, steps)
 
     @property
     def body(self) -> nn.ModuleList:

@@ -22,7 +22,7 @@ from torch.nn.attention.varlen import varlen_attn
 
 from charm.errors import CharmError
 from charm.initial import truncated_normal_
-from charm.models.canvas.answers import Placement, lift_grids, placed_inputs, refine
+from charm.models.canvas.answers import Placement, lift_grids, place_inputs, refine
 from charm.models.canvas.training import CanvasNetwork
 from charm.models.layers import NORM_EPS, Rotation, drop, rotate, rotation
 from charm.models.network import AskedBatch, BatchSize, Metrics, log_odds
@@ -215,7 +215,7 @@ class Vit(CanvasNetwork):
         bound_N = np.array(asked.bounds, np.int64)[asked.question_N.cpu()]
         for draw in range(1, steps + 1):
             where = random_placement(asked.question_N, asked.row_N, bound_N, draw)
-            for logits_NTV, _ in refine(self, placed_inputs(asked, where), asked.task_ND, 1):
+            for logits_NTV, _ in refine(self, place_inputs(asked, where), asked.task_ND, 1):
                 found_NT, best_NT = logits_NTV.log_softmax(-1).max(-1)
                 answer_NT, inside_NT = lift_grids(best_NT, where)
                 # The tokens of a cell count as one.
