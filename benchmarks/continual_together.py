@@ -76,8 +76,9 @@ class TaskSlots(Slots):
         self.each = each
 
     def prepare(self, step: int, seed: int) -> TaskSlots:
-        taken, self._taken = self._taken, HostCopy(self.halted_B)
-        self._replace(taken)
+        halted = HostCopy(self.halted_B)
+        self._replace_taken()
+        self._taken = halted
         counters = 2 * (step * self.each + np.arange(self.each))
         drawn = [
             np.stack([keyed.uniform(key, counters), keyed.uniform(key, counters + 1)], axis=1)
