@@ -102,10 +102,8 @@ class StreamOptions(EngineConfig):
         super().__post_init__()
         at_least(1, self, "evaluate_views", "base_views", "base_tasks", "recheck_every")
         at_least(1, self, "buffer", "rank", "units")
-        if self.tasks < 0 or self.views < 0:
-            raise CharmError(f"tasks and views must be >= 0 (0 for all), got {self.tasks} and {self.views}")
-        if self.recipe.steps < 1:
-            raise CharmError("a stage needs at least 1 update")
+        at_least(0, self, "tasks", "views")
+        at_least(1, self.recipe, "steps", where="recipe.")
         method, _ = method_named(self.method, self.scope)
         if self.strength is not None and not method.strength:
             raise CharmError(f"strength is for l2sp and ewc; the method {self.method} does not use it")

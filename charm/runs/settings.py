@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
 from operator import attrgetter
@@ -61,14 +60,10 @@ class OptimizerConfig:
     """Decay of the moving average of dense weights that evaluation uses; 0 turns it off."""
 
     def __post_init__(self) -> None:
-        for name, value in vars(self).items():
-            if isinstance(value, float) and not 0 <= value < math.inf:
-                raise CharmError(f"optimizer.{name} must be a finite number >= 0, got {value}")
-        if self.warmup < 0 or not 0 <= self.cooldown <= 1 or not 0 <= self.ema < 1:
-            raise CharmError(
-                f"optimizer: warmup must be >= 0, cooldown in [0, 1] and ema in [0, 1); "
-                f"got {self.warmup}, {self.cooldown} and {self.ema}"
-            )
+        numbers = [name for name, value in vars(self).items() if isinstance(value, int | float)]
+        at_least(0, self, *numbers, where="optimizer.")
+        if self.cooldown > 1 or self.ema >= 1:
+            raise CharmError(f"optimizer: cooldown must be <= 1 and ema < 1, got {self.cooldown} and {self.ema}")
 
 
 # For runs of minutes, where the memory learns fastest.

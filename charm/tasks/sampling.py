@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from charm.config import at_least
 from charm.errors import CharmError
 from charm.tasks import keyed
 from charm.tasks.canvas import MARGIN, is_large, most_scale
@@ -94,8 +95,7 @@ class Stream:
     def __post_init__(self) -> None:
         self._extent = self.shapes.reshape(-1, 2, 2).max(axis=1)
         self._most_scale = np.array([1, *(most_scale(longest, self.side) for longest in range(1, self.side + 1))])
-        if self.slots < 1:
-            raise CharmError(f"a stream needs at least 1 slot, got {self.slots}")
+        at_least(1, self, "slots")
         longest = int(self._extent[np.concatenate([block.pairs for block in self.mixture.blocks])].max())
         if longest > self.side:
             raise CharmError(f"a grid of side {longest} does not fit on a canvas of side {self.side}")
