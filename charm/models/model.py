@@ -210,9 +210,7 @@ def read_model_config(path: Path) -> tuple[ModelConfig, type[KeySchema]]:
     data = read_json(path)
     if not isinstance(data, dict) or not isinstance(memory := data.pop("memory", {}), dict):
         raise CharmError(f"{path}: expected an object with the fields of {ModelConfig.__name__}")
-    try:
+    with charm_errors(f"{path}: no known memory", CharmError):
         schema = schema_named(memory.get("key", "puzzle"))  # the only key of the first releases
-    except CharmError as error:
-        raise CharmError(f"{path}: {error}") from error
     found = from_json(ModelConfig, {"reasoner": {}, **data, "memory": {}}, str(path))
     return replace(found, memory=from_json(schema.config_type, memory, f"{path}.memory")), schema
