@@ -234,11 +234,14 @@ def _archive_content(archive: bytes) -> dict[str, bytes]:
 
 
 def _download(url: str) -> bytes:
-    other = "`charm data fetch concept-arc --from-folder COPY` uses a copy of that repository instead"
-    problem = f"ConceptARC cannot be downloaded from {url}; {other}"
-    # URLError, HTTPError and time-outs are OSErrors.
-    with charm_errors(problem, OSError, HTTPException), urllib.request.urlopen(url, timeout=60) as response:
-        return bytes(response.read())
+    try:
+        with urllib.request.urlopen(url, timeout=60) as response:
+            return bytes(response.read())
+    except (OSError, HTTPException) as error:  # URLError, HTTPError and time-outs are OSErrors
+        raise CharmError(
+            f"ConceptARC cannot be downloaded from {url} ({getattr(error, 'reason', error)}); "
+            "`charm data fetch concept-arc --from-folder COPY` uses a copy of that repository instead"
+        ) from error
 
 
 def load_available(data: Path | None = None) -> list[Source]:

@@ -40,9 +40,7 @@ def read_published(path: Path, names: Path | None, config: NetworkConfig) -> dic
     """Read a state dict, which may be one entry of a checkpoint, and return the weights of `Vit(config)`."""
     if not isinstance(config, VitConfig):
         raise CharmError(f"--published needs a preset of VARC or LoopViT, got a network of kind {config.kind}")
-    with charm_errors(
-        f"{path}: cannot be read as a file of tensors", Exception
-    ):  # damage shows as many kinds of errors
+    with charm_errors(f"{path}: cannot be read as a file of tensors", Exception):  # damage raises anything
         found = torch.load(path, map_location="cpu", weights_only=True)
     entries = found.values() if isinstance(found, Mapping) and not _is_state(found) else [found]
     states = [one for one in entries if _is_state(one)]
