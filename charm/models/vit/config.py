@@ -80,7 +80,7 @@ class VitConfig(NetworkConfig):
 
 
 VARC = VitConfig()
-# LoopViT is VARC with six layers that are repeated six times; the large one is wider inside, the small one half as wide.
+# LoopViT is VARC with six layers, repeated six times; the large one is wider inside, the small one half as wide.
 LOOPVIT = VitConfig(layers=6, recurrences=6, expansion=4.5)
 LOOPVIT_MEDIUM = VitConfig(layers=6, recurrences=6)
 LOOPVIT_SMALL = VitConfig(width=256, heads=4, layers=6, recurrences=6, expansion=3.0)
