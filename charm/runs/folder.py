@@ -90,16 +90,6 @@ def clear_run(out: Path, place: Place, say: Callable[[str], None]) -> None:
     place.barrier()
 
 
-def require_checkpoint(out: Path, restored: bool) -> None:
-    """Refuse to restart a resumed run at step 0 when all of its checkpoints are damaged."""
-    steps = steps_of(out)
-    if steps and not restored:
-        raise CharmError(
-            f"{out}: none of its {len(steps)} checkpoints is whole; restore one from a backup, or begin again at step "
-            f"0 with --restart, which erases metrics, votes and evaluations"
-        )
-
-
 def _without(config: Any, free: Collection[str]) -> dict[str, Any]:
     found: dict[str, Any] = to_json(config)
     for name in free:
@@ -118,7 +108,7 @@ def _differences(old: Any, new: Any, name: str = "") -> Iterator[tuple[str, Any,
 
 
 @contextmanager
-def occupied(out: Path, place: Place, config: EngineConfig, manifest: Mapping[str, Any]) -> Iterator[None]:
+def occupy(out: Path, place: Place, config: EngineConfig, manifest: Mapping[str, Any]) -> Iterator[None]:
     """Prepare and lock the folder of a training run: write its settings and the record of its data."""
     if not place.is_main:
         place.barrier()

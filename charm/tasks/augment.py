@@ -105,10 +105,9 @@ class _ContentHash:
     """
 
     def __init__(self, task: Task) -> None:
-        pairs = [(pair.input, pair.output) for pair in task.pairs]
-        self.has_output = np.array([output is not None for _, output in pairs])
+        self.has_output = np.array([pair.output is not None for pair in task.pairs])
         blank = np.zeros((0, 0), np.uint8)
-        grids = [grid if grid is not None else blank for pair in pairs for grid in pair]
+        grids = [blank if one is None else one for pair in task.pairs for one in (pair.input, pair.output)]
         # sums_GKC: for symmetry G, grid K (input and output alternate) and colour C, the sum of position words.
         self.sums_GKC = np.zeros((DIHEDRALS, len(grids), COLORS), np.uint64)
         self.shapes_GK = np.zeros((DIHEDRALS, len(grids)), np.uint64)
