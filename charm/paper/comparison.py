@@ -11,7 +11,6 @@ from typing import Any, Literal
 
 from charm.paper.tables import MINUS, PaperClaim, PaperLine, PaperTable
 from charm.paper.work import Result, Shelf
-from charm.solving.scores import interval
 from charm.tables import Table, spread_text
 
 MOST_SEEDS = 100  # results of seeds below this number are read
@@ -58,22 +57,6 @@ def verdict(claimed: float | None, found: Difference | None) -> Verdict:
     if claimed is None:
         return "higher" if found.mean > 0 else "lower"
     return "same order" if (found.mean > 0) == (claimed > 0) else "opposite"
-
-
-def by_counts(first: Mapping[int, float], second: Mapping[int, float], asked: int, more: bool = True) -> str:
-    """Describe two scores in percent of `asked` answers if every seed alone decides that the first has more (or less).
-
-    In each seed Wilson's 95 % intervals of the two must be apart. "" if they are not.
-    """
-    common = sorted(first.keys() & second.keys())
-    hits = [[round(side[seed] * asked / 100) for seed in common] for side in (first, second)]
-    larger, smaller = hits if more else hits[::-1]
-    for many, few in zip(larger, smaller, strict=True):
-        bounds = interval(many, asked), interval(few, asked)
-        if bounds[0] is None or bounds[1] is None or bounds[0][0] <= bounds[1][1]:
-            return ""
-    spans = [f"{min(side):,} to {max(side):,}" for side in hits if side]
-    return f"{spans[0]} of {asked:,} against {spans[1]} in every seed" if spans else ""
 
 
 def t_quantile(freedom: int, confidence: float = 0.95) -> float:

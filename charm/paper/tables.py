@@ -213,15 +213,6 @@ def _count(cells: list[str]) -> PaperCount:
 TABLES = read_tables((files("charm.paper") / "tables.toml").read_text("utf-8"))
 
 
-def sections() -> dict[str, list[PaperTable]]:
-    """Return the rows of the reproduction page by their heading."""
-    found: dict[str, list[PaperTable]] = {}
-    for table in TABLES.values():
-        if table.section:
-            found.setdefault(table.section, []).append(table)
-    return found
-
-
 def published(benchmark: str) -> dict[str, list[Point]]:
     """Return each system's printed pass@1 and pass@2 on "ARC-AGI-1" or "ARC-AGI-2"; the x of a point is its k."""
     return {

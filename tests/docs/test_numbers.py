@@ -20,8 +20,8 @@ import pytest
 from safetensors import safe_open
 
 from benchmarks import intervals
+from benchmarks.records import ResultRecord, read_record
 from charm.paper.comparison import paired
-from charm.paper.records import ResultRecord, read_record
 from charm.solving.scores import interval
 from tests.docs.pages import PAGES, ROOT, blocks, read, without_blocks
 

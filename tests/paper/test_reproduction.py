@@ -13,18 +13,11 @@ from typing import Any
 import pytest
 import tyro
 
-from charm.arc.presets import preset
-from charm.arc.run import ArcEvaluation
-from charm.bench.training import ArcBench
-from charm.commands import adapt, params, report
-from charm.commands.presets import parse_options, parse_preset
-from charm.domains import domain_of_preset
-from charm.errors import CharmError
-from charm.paper.comparison import by_counts
-from charm.paper.records import ResultRecord, read_record, read_records
-from charm.paper.reproduction import (
+from benchmarks.records import ResultRecord, read_record, read_records
+from benchmarks.reproduction import (
     BEGIN,
     END,
+    by_counts,
     command_of,
     cost_of,
     coverage,
@@ -32,11 +25,19 @@ from charm.paper.reproduction import (
     render,
     reproduced,
     result_text,
+    sections,
     update,
     verdict_of,
 )
+from charm.arc.presets import preset
+from charm.arc.run import ArcEvaluation
+from charm.bench.training import ArcBench
+from charm.commands import adapt, params, report
+from charm.commands.presets import parse_options, parse_preset
+from charm.domains import domain_of_preset
+from charm.errors import CharmError
 from charm.paper.runs import ARC1, MEASURED, TOKENS, VARIANTS, Speed, hours
-from charm.paper.tables import TABLES, Ours, PaperTable, sections
+from charm.paper.tables import TABLES, Ours, PaperTable
 from charm.report.measurements import FIGURES
 from rearc2.workbench import commands as rearc2_commands
 
@@ -66,7 +67,7 @@ def records() -> dict[str, ResultRecord]:
 
 def test_the_page_is_what_the_records_generate(records: dict[str, ResultRecord]) -> None:
     page = (ROOT / "docs" / "reproduce.md").read_text()
-    assert update(page, records) == page, "run python -m charm.paper.reproduction"
+    assert update(page, records) == page, "run python -m benchmarks.reproduction"
     other = replace(records["car_small"], numbers={**records["car_small"].numbers, "CoSE seen": (12.5, 12.5)})
     assert "CoSE 12.5 ± 0.0" in update(page, {**records, "car_small": other})
     with pytest.raises(CharmError, match="must contain the marks"):

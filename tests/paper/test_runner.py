@@ -16,6 +16,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from benchmarks.records import read_records
+from benchmarks.reproduction import reproduced, verdict_of
 from charm.automata.benchmark import BenchmarkConfig
 from charm.automata.dataset import load_benchmark
 from charm.automata.presets import CAR_MEMORIES, car_preset
@@ -26,8 +28,6 @@ from charm.files import read_sealed, write_sealed
 from charm.paper import plans
 from charm.paper.comparison import Comparison
 from charm.paper.plans import MissingRun, Reproduction, commands, run_here, run_on_slurm
-from charm.paper.records import read_records
-from charm.paper.reproduction import reproduced, verdict_of
 from charm.paper.runs import VARIANTS, small_tasks
 from charm.paper.tables import EMERGED, TABLES, PaperClaim, PaperLine
 from charm.paper.work import Shelf, emerged, identity, run_one

@@ -1,6 +1,6 @@
 """Generate the tables of docs/reproduce.md: every table and figure of the paper, our command, its cost, our results.
 
-    python -m charm.paper.reproduction                 # from the root of the repository: rewrites docs/reproduce.md
+    python -m benchmarks.reproduction      # from the root of the repository: rewrites docs/reproduce.md
 
 Our numbers come from the records in benchmarks/results, so the page always agrees with them.
 """
@@ -11,13 +11,14 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
+from benchmarks.records import ResultRecord, read_records
 from charm.errors import CharmError
 from charm.files import write_atomically
-from charm.paper.comparison import by_counts, claim_side, claim_text, paired, verdict
+from charm.paper.comparison import claim_side, claim_text, paired, verdict
 from charm.paper.plans import Reproduction, record_name
-from charm.paper.records import ResultRecord, read_records
 from charm.paper.runs import ARC1, MEASURED, SIZE_NAMES, SIZES, VARIANTS, SizeName, hours
-from charm.paper.tables import EMERGED, TABLES, Ours, PaperClaim, PaperTable, sections
+from charm.paper.tables import EMERGED, TABLES, Ours, PaperClaim, PaperTable
+from charm.solving.scores import interval
 
 BEGIN, END = "<!-- generated: begin -->", "<!-- generated: end -->"
 
@@ -81,6 +82,15 @@ def render(records: Mapping[str, ResultRecord]) -> str:
     lines += ["### What was run here", ""]
     of_records = ("record", "what and how large", "command", "where, when", "seeds")
     return "\n".join([*lines, *_folded(f"All {len(made)} records", of_records, made)])
+
+
+def sections() -> dict[str, list[PaperTable]]:
+    """Return the rows of the reproduction page by their heading."""
+    found: dict[str, list[PaperTable]] = {}
+    for table in TABLES.values():
+        if table.section:
+            found.setdefault(table.section, []).append(table)
+    return found
 
 
 COLUMNS = (
@@ -209,6 +219,22 @@ def _judge(row: PaperTable, records: Mapping[str, ResultRecord]) -> dict[str, li
             judged, text = "same order, by counts", f"{text}: {counts}"
         found.setdefault(judged, []).append(text)
     return {judged: list(dict.fromkeys(some)) for judged, some in found.items()}
+
+
+def by_counts(first: Mapping[int, float], second: Mapping[int, float], asked: int, more: bool = True) -> str:
+    """Describe two scores in percent of `asked` answers if every seed alone decides that the first has more (or less).
+
+    In each seed Wilson's 95 % intervals of the two must be apart. "" if they are not.
+    """
+    common = sorted(first.keys() & second.keys())
+    hits = [[round(side[seed] * asked / 100) for seed in common] for side in (first, second)]
+    larger, smaller = hits if more else hits[::-1]
+    for many, few in zip(larger, smaller, strict=True):
+        bounds = interval(many, asked), interval(few, asked)
+        if bounds[0] is None or bounds[1] is None or bounds[0][0] <= bounds[1][1]:
+            return ""
+    spans = [f"{min(side):,} to {max(side):,}" for side in hits if side]
+    return f"{spans[0]} of {asked:,} against {spans[1]} in every seed" if spans else ""
 
 
 def _claims(
