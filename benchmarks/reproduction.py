@@ -16,7 +16,7 @@ from charm.errors import CharmError
 from charm.files import write_atomically
 from charm.paper.comparison import claim_side, claim_text, paired, verdict
 from charm.paper.plans import Reproduction, record_name
-from charm.paper.runs import ARC1, MEASURED, SIZE_NAMES, SIZES, VARIANTS, SizeName, hours
+from charm.paper.runs import ARC1_ANSWERS, MEASURED, SIZE_NAMES, SIZES, VARIANTS, SizeName, hours
 from charm.paper.tables import EMERGED, TABLES, Ours, PaperClaim, PaperTable
 from charm.solving.scores import interval
 
@@ -49,7 +49,7 @@ def render(records: Mapping[str, ResultRecord]) -> str:
         short = [[row.label, _sources(row, records), _tally(row, records)] for row in rows]
         lines += [f"### {title}", "", *_table(("paper", "our runs", "verdicts"), short)]
         lines += _folded("Commands, costs, numbers and verdicts", COLUMNS, [_cells(row, records) for row in rows])
-    update, evaluation = 768 / MEASURED.training, ARC1 * 16 / MEASURED.forward / 3600
+    update, evaluation = 768 / MEASURED.training, ARC1_ANSWERS * 16 / MEASURED.forward / 3600
     lines += [
         coverage([row for rows in sections().values() for row in rows], records),
         "",

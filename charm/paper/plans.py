@@ -12,10 +12,12 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from charm.config import flag_words
 from charm.errors import CharmError
 from charm.files import terminates_as_interrupt, write_atomically
 from charm.paper.comparison import MOST_SEEDS, Comparison
@@ -269,10 +271,7 @@ def commands(job: MissingRun, shelf: Shelf) -> list[str]:
     place = [] if data is None else ["--data" if variant.domain.name == "lm" else "--data.data", str(data)]
     words = [shlex.join(["charm", "train", preset, *flags, *place, "--out", folder])]
     for options in variant.size(shelf.size).evaluations.values():
-        asked = []
-        for name, value in options.items():
-            values = value if isinstance(value, list) else (value,)
-            asked += [f"--{name.replace('_', '-')}", *map(str, values)]
+        asked = [word for name, value in options.items() for word in flag_words(name, value)]
         words.append(shlex.join(["charm", "eval", folder, *asked]))
     return words
 
@@ -356,11 +355,8 @@ def run_here(
 
 def _next(waiting: Sequence[MissingRun], shelf: Shelf) -> MissingRun | None:
     """Return the first run that needs no base or whose base is finished."""
-    for job in waiting:
-        base = job.variant.base
-        if base is None or shelf.result_path(base, 0).is_file():
-            return job
-    return None
+    bases = ((job, job.variant.base) for job in waiting)
+    return next((job for job, base in bases if base is None or shelf.result_path(base, 0).is_file()), None)
 
 
 def _start(job: MissingRun, shelf: Shelf, device: str, gpu: str, at_once: int) -> subprocess.Popen[bytes]:
@@ -410,11 +406,10 @@ def _stop(running: Mapping[subprocess.Popen[bytes], object]) -> None:
         process.terminate()
     end = time.monotonic() + GRACE
     for process in running:
-        try:
+        with suppress(subprocess.TimeoutExpired):
             process.wait(max(0.0, end - time.monotonic()))
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
+        process.kill()  # does nothing where it has ended
+        process.wait()
 
 
 # A cluster
