@@ -14,7 +14,7 @@ from pathlib import Path
 from benchmarks.records import ResultRecord, read_records
 from charm.errors import CharmError
 from charm.files import write_atomically
-from charm.paper.comparison import claim_side, claim_text, paired, verdict
+from charm.paper.comparison import claim_side, claim_text, paired_difference, verdict
 from charm.paper.plans import Reproduction, record_name
 from charm.paper.runs import ARC1_ANSWERS, MEASURED, SIZE_NAMES, SIZES, VARIANTS, SizeName, hours
 from charm.paper.tables import EMERGED, TABLES, Ours, PaperClaim, PaperTable
@@ -208,7 +208,7 @@ def _judge(row: PaperTable, records: Mapping[str, ResultRecord]) -> dict[str, li
         measure = f" {claim.measure}" if claim.measure else ""
         numbers = {key: dict(zip(record.seeds, record.numbers[f"{key}{measure}"], strict=True)) for key in claim.lines}
         first, second = (claim_side(side, numbers) for side in (claim.first, claim.second))
-        difference = paired(first, second)
+        difference = paired_difference(first, second)
         assert difference is not None
         ours = [*first.values(), *second.values()]
         losses = claim.measure in LOSSES or 0 < min(ours) <= max(ours) < 2  # others are in percent
@@ -248,7 +248,7 @@ def _claims(
     for name, (table, _) in _recorded(row, records).items():
         for known in table.claims:
             if {f"{key} {known.measure}" for key in known.lines} <= records[name].numbers.keys():
-                yield records[name], known, table.claimed(known)
+                yield records[name], known, table.paper_difference(known)
 
 
 def _headline(table: PaperTable) -> str:
@@ -266,7 +266,7 @@ def cost_of(row: PaperTable) -> str:
     if row.command:
         return row.cost
     plan = Reproduction.of([row.label], "full", None, (), Path(), None)
-    runs = [(hours(variant, "full"), len(seeds)) for variant, seeds in plan.wanted()]
+    runs = [(hours(variant, "full"), len(seeds)) for variant, seeds in plan.runs_by_variant()]
     every, count = sum(each * seeds for each, seeds in runs), sum(seeds for _, seeds in runs)
     span = " to ".join(dict.fromkeys(f"{each:,.1f}" for each in (min(runs)[0], max(runs)[0])))
     return f"{count} runs of {span}: {every:,.0f}"

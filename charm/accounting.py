@@ -166,7 +166,7 @@ def _assembled_size(config: DataConfig) -> Size:
     return Size(len(instances.puzzles), len(instances))
 
 
-def counted(name: str, about: Mapping[str, str | int], caption: str, found: Accounting) -> Counted:
+def count_components(name: str, about: Mapping[str, str | int], caption: str, found: Accounting) -> Counted:
     """Return the parameters of a preset's model as values and as a table; `about` is more to say in the values."""
     totals = [n for n, (part, _) in enumerate(found.lines()) if part in ("backbone", "task memory", "everything")]
     rows = [(part if n in totals else f"  {part}", f"{count:,}") for n, (part, count) in enumerate(found.lines())]
@@ -181,7 +181,7 @@ def count_car(name: str, config: CarConfig, data_rows: bool, data: Path | None) 
         f"{sizes.rules:,} rules and {sizes.horizons} horizons, {sizes.combinations:,} combinations trained, "
         f"{sizes.rows:,} rows, the blank one included."
     )
-    return counted(name, sizes._asdict(), caption, account_car(config.model, sizes))
+    return count_components(name, sizes._asdict(), caption, account_car(config.model, sizes))
 
 
 def gate_share(model: CharmModel, batch: int = 2**15) -> float:

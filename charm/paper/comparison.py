@@ -36,7 +36,7 @@ class Difference:
         return f"{self.mean:+.{digits}f}{spread}"
 
 
-def paired(first: Mapping[int, float], second: Mapping[int, float]) -> Difference | None:
+def paired_difference(first: Mapping[int, float], second: Mapping[int, float]) -> Difference | None:
     """Return first minus second, seed by seed; None without a common seed."""
     differences = [first[seed] - second[seed] for seed in sorted(first.keys() & second.keys())]
     if not differences:
@@ -101,13 +101,13 @@ class Comparison:
         found = self.results.get(line.key, {})
         return {seed: one["scores"][name] for seed, one in found.items() if name in one["scores"]}
 
-    def judged(self) -> Iterator[tuple[PaperClaim, float | None, Difference | None, Verdict]]:
+    def verdicts(self) -> Iterator[tuple[PaperClaim, float | None, Difference | None, Verdict]]:
         """Yield the claims about the requested lines: the paper's difference if it has one, ours, and the verdict."""
         for claim in self.table.claims:
             if claim.lines <= self.results.keys():
                 scores = {key: self.scores(self.table.line(key), claim.measure) for key in claim.lines}
-                found = paired(claim_side(claim.first, scores), claim_side(claim.second, scores))
-                claimed = self.table.claimed(claim)
+                found = paired_difference(claim_side(claim.first, scores), claim_side(claim.second, scores))
+                claimed = self.table.paper_difference(claim)
                 yield claim, claimed, found, verdict(claimed, found)
 
     def scores_table(self) -> Table:
@@ -129,7 +129,7 @@ class Comparison:
 
     def claims_table(self) -> Table:
         rows = []
-        for claim, claimed, found, judged in self.judged():
+        for claim, claimed, found, judged in self.verdicts():
             digits = _decimals(claim.measure)
             ours = "-" if found is None else f"{found.text(digits)} (n={found.seeds})"
             text = f"{claim_text(claim.first, claim.second)}, {claim.measure}"
@@ -176,7 +176,7 @@ class Comparison:
             if line.key in self.results
         ]
         claims = []
-        for claim, claimed, found, judged in self.judged():
+        for claim, claimed, found, judged in self.verdicts():
             one: dict[str, Any] = {"first": claim.first, "second": claim.second, "measure": claim.measure}
             one |= {"paper": None if claimed is None else round(claimed, 6), "verdict": judged}
             if found is not None:

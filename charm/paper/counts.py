@@ -12,7 +12,7 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
-from charm.accounting import Accounting, Size, account, account_car, counted, drawn_size
+from charm.accounting import Accounting, Size, account, account_car, count_components, drawn_size
 from charm.automata.keys import CarSizes
 from charm.automata.run import CarConfig
 from charm.continual.streams import load_stream
@@ -249,4 +249,4 @@ def count_arc(name: str, config: TrainConfig, data_rows: bool, data: Path | None
         size = PAPER_SIZES[known]
         origin = f"the paper's {known} (--data-rows draws our own)"
     caption = f"{size.puzzles:,} puzzles and {size.rows:,} rows, the blank one included: {origin}."
-    return counted(name, {"rows_from": origin}, caption, account(config.model, *size))
+    return count_components(name, {"rows_from": origin}, caption, account(config.model, *size))

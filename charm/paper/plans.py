@@ -78,7 +78,7 @@ class Reproduction:
         figures = tuple(label for label in labels if TABLES[label].panels)
         return Reproduction(parts, figures, seeds, Shelf(out, size, data))
 
-    def wanted(self) -> list[tuple[Variant, range]]:
+    def runs_by_variant(self) -> list[tuple[Variant, range]]:
         """Return variants and their seeds, bases of streams first. Runs that lines share are listed once."""
         lines = [line for _, some in self.parts for line in some]
         bases = [(line.variant.base, range(1)) for line in lines if line.variant.base]
@@ -93,15 +93,15 @@ class Reproduction:
         paper = line.seeds if self.shelf.size == "full" else SEEDS
         return range(paper if self.seeds is None else self.seeds)
 
-    def missing(self) -> list[MissingRun]:
+    def missing_runs(self) -> list[MissingRun]:
         """Return the runs without a result. The first seed of every variant comes before the second of any."""
-        wanted = [(seed, variant) for variant, seeds in self.wanted() for seed in seeds]
+        wanted = [(seed, variant) for variant, seeds in self.runs_by_variant() for seed in seeds]
         every = [MissingRun(variant, seed) for seed, variant in sorted(wanted, key=lambda one: one[0])]
         return [job for job in every if self.shelf.read(job.variant, job.seed) is None]
 
     def state(self) -> str:
         """Say how many runs are finished."""
-        total, left = sum(len(seeds) for _, seeds in self.wanted()), len(self.missing())
+        total, left = sum(len(seeds) for _, seeds in self.runs_by_variant()), len(self.missing_runs())
         finished = f"{total - left} of {total} runs are finished"
         return f"{finished}; the same command continues" if left else finished
 
@@ -109,13 +109,13 @@ class Reproduction:
 
     def overview(self) -> Iterator[Table | str]:
         """Yield the planned runs with their estimated hours, what the size is, and their commands."""
-        size, jobs, rows = self.shelf.size, self.missing(), []
-        each = {variant.key: hours(variant, size) for variant, _ in self.wanted()}
-        for variant, seeds in self.wanted():
+        size, jobs, rows = self.shelf.size, self.missing_runs(), []
+        each = {variant.key: hours(variant, size) for variant, _ in self.runs_by_variant()}
+        for variant, seeds in self.runs_by_variant():
             left = sum(job.variant.key == variant.key for job in jobs)
             one = each[variant.key]
             rows.append([variant.key, f"{left} of {len(seeds)}", _time(one), _time(one * left)])
-        every = sum(len(seeds) for _, seeds in self.wanted())
+        every = sum(len(seeds) for _, seeds in self.runs_by_variant())
         total = sum(each[job.variant.key] for job in jobs)
         rows.append(["all", f"{len(jobs)} of {every}", "", _time(total)])
         yield Table(
@@ -125,7 +125,7 @@ class Reproduction:
             f"Estimated for {'two CPU cores' if size in CPU_SIZES else 'one NVIDIA H200'} with nothing else running.",
             totals=[len(rows) - 1],
         )
-        for about in dict.fromkeys(variant.size(size).about for variant, _ in self.wanted()):
+        for about in dict.fromkeys(variant.size(size).about for variant, _ in self.runs_by_variant()):
             yield f"{size}: {about}"
         for job in jobs:
             yield from commands(job, self.shelf)
@@ -139,7 +139,7 @@ class Reproduction:
                 "hours": hours(job.variant, self.shelf.size),
                 "commands": commands(job, self.shelf),
             }
-            for job in self.missing()
+            for job in self.missing_runs()
         ]
         return {"size": self.shelf.size, "missing": runs, "hours": sum(one["hours"] for one in runs)}
 
@@ -150,20 +150,20 @@ class Reproduction:
 
         Unless `at_once` is given, as many run on each GPU as the largest run allows, or one without a GPU.
         """
-        jobs = self.missing()
+        jobs = self.missing_runs()
         if not jobs:
             return []
         if self.shelf.size in CPU_SIZES and device == "auto":
             device = "cpu"
         self.shelf.prepare(job.variant for job in jobs)
-        fitting = min(variant.size(self.shelf.size).together for variant, _ in self.wanted())
+        fitting = min(variant.size(self.shelf.size).together for variant, _ in self.runs_by_variant())
         at_once = at_once or max(1, fitting * len(gpus(device)))
         say(f"{len(jobs)} runs to make, {at_once} at once; logs and checkpoints are in {self.shelf.out}")
         return run_here(jobs, self.shelf, device, at_once, say)
 
     def submit(self, device: str, at_once: int | None, settings: Sequence[str]) -> str:
         """Submit the missing runs to Slurm."""
-        jobs = self.missing()
+        jobs = self.missing_runs()
         if not jobs:
             return self.state()
         given: dict[str, str | int] = {}
@@ -184,7 +184,7 @@ class Reproduction:
     def comparisons(self) -> list[Comparison]:
         return [Comparison.of(table, self.shelf, lines) for table, lines in self.parts]
 
-    def shown(self) -> Iterator[Table | str]:
+    def tables(self) -> Iterator[Table | str]:
         for comparison in self.comparisons():
             yield comparison.scores_table()
             if (claims := comparison.claims_table()).rows:
@@ -225,12 +225,12 @@ class Reproduction:
             "numbers": numbers,
         }
         path = folder / f"{record_name(label, size)}.json"
-        text = ",\n".join(f"  {json.dumps(_kept(run, seeds[0]))}" for run in runs)
+        text = ",\n".join(f"  {json.dumps(_without_details(run, seeds[0]))}" for run in runs)
         write_atomically(path, f'{json.dumps(record, indent=1)[:-2]},\n "runs": [\n{text}\n ]\n}}\n')
         return path
 
 
-def _kept(run: Result, first: int) -> Result:
+def _without_details(run: Result, first: int) -> Result:
     """Return a run as a record has it: settings are those of the variant's first seed but for the seed."""
     curve = [
         {name: value for name, value in line.items() if name in CURVE or name.startswith("evaluation/")}
@@ -284,8 +284,8 @@ def catalogue() -> tuple[dict[str, Any], Table]:
         sizes: dict[str, float] = {}
         for size in ("small", "full"):
             plan = Reproduction.of([label], size, None, (), Path(), None)
-            sizes[size] = sum(len(seeds) * hours(variant, size) for variant, seeds in plan.wanted())
-        found[label] = {"variants": len(plan.wanted()), **sizes}
+            sizes[size] = sum(len(seeds) * hours(variant, size) for variant, seeds in plan.runs_by_variant())
+        found[label] = {"variants": len(plan.runs_by_variant()), **sizes}
         rows.append([label, str(found[label]["variants"]), _time(sizes["small"]), _time(sizes["full"])])
     caption = "Estimated time on one NVIDIA H200: three seeds at size small, the paper's own at size full."
     return found, Table(["label", "variants", "small", "full"], rows, "The paper's tables and figures", caption)

@@ -216,7 +216,7 @@ def run_one(
             "machine": here.describe(),
             "torch": torch.__version__,
             "date": datetime.now(UTC).strftime("%Y-%m-%d"),
-            "curve": _thinned(read_metrics(out)),
+            "curve": _thin_out(read_metrics(out)),
             "settings": identity(variant.at(shelf.size, seed)),
         }
         say(str(shelf.write(variant, seed, result)))
@@ -250,11 +250,11 @@ def _train(variant: Variant, seed: int, shelf: Shelf, here: Place, say: Callable
             continue
         scores |= {f"{prefix}{name}": value for name, value in SCORES[domain.name](found[0]).items()}
         if domain.name == "arc":
-            tasks |= {f"{prefix}{name}": ids for name, ids in _answered(found[0]).items()}
+            tasks |= {f"{prefix}{name}": ids for name, ids in _solved_and_proposed(found[0]).items()}
     metrics = read_metrics(out)
     if domain.name == "arc" and metrics:
         scores["loss"] = round(mean_around(metrics, "token_loss", config.steps)[0], 5)
-    if domain.name == "car" and (updates := emerged(metrics)) is not None:
+    if domain.name == "car" and (updates := updates_until_unseen(metrics)) is not None:
         scores[EMERGED] = round(updates, 1)
     if domain.name == "arc" and config.memory.gate:
         scores["gate"] = round(100 * gate_share(CharmModel.from_pretrained(newest_checkpoint(out), here.device)), 4)
@@ -306,7 +306,7 @@ def _car_scores(found: Mapping[str, Any]) -> dict[str, float]:
     }
 
 
-def emerged(metrics: list[dict[str, Any]]) -> float | None:
+def updates_until_unseen(metrics: list[dict[str, Any]]) -> float | None:
     """Return the updates until unseen pass@2 is above 1 %, interpolated between evaluations; None if it never is."""
     points = [(0.0, 0.0), *curve(metrics, "evaluation/unseen pass@2")]
     for (before, low), (after, high) in pairwise(points):
@@ -323,7 +323,7 @@ SCORES: dict[str, Callable[[Mapping[str, Any]], dict[str, float]]] = {
 }
 
 
-def _answered(found: Mapping[str, Any]) -> dict[str, list[str]]:
+def _solved_and_proposed(found: Mapping[str, Any]) -> dict[str, list[str]]:
     """Return the tasks with all outputs among the first two candidates, and those with all among any candidates."""
     ranks = {task["task_id"]: [output["rank"] for output in task["outputs"]] for task in found["tasks"]}
     return {
@@ -351,7 +351,7 @@ def _training_seconds(metrics: list[dict[str, Any]], batch: int) -> float:
     return round(total, 1)
 
 
-def _thinned(metrics: list[dict[str, Any]]) -> list[dict[str, float]]:
+def _thin_out(metrics: list[dict[str, Any]]) -> list[dict[str, float]]:
     """Return evenly spaced lines of the metrics, including the last, and all lines with evaluations."""
     lines = [line for line in metrics if "loss" in line]
     step = max(1, -(-len(lines) // POINTS))

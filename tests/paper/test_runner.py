@@ -30,7 +30,7 @@ from charm.paper.comparison import Comparison
 from charm.paper.plans import MissingRun, Reproduction, commands, run_here, run_on_slurm
 from charm.paper.runs import VARIANTS, small_tasks
 from charm.paper.tables import EMERGED, TABLES, PaperClaim, PaperLine
-from charm.paper.work import Shelf, emerged, identity, run_one
+from charm.paper.work import Shelf, identity, run_one, updates_until_unseen
 from charm.signals import StoppedEarly, stop_early
 from charm.tasks.pairs_file import (
     Manifest,
@@ -125,9 +125,9 @@ def test_a_result_from_before_a_setting_existed_counts_if_that_has_its_default(s
 def test_finished_runs_are_skipped_and_seeds_come_in_turn(shelf: Shelf) -> None:
     store(shelf, "train.table", 0, pass_2=1.0)
     plan = Reproduction.of([LABEL], "smoke", 2, ["table", "cose"], shelf.out, None)
-    assert [(job.variant.name, job.seed) for job in plan.missing()] == [("cose", 0), ("table", 1), ("cose", 1)]
+    assert [(job.variant.name, job.seed) for job in plan.missing_runs()] == [("cose", 0), ("table", 1), ("cose", 1)]
     # At this size the tables without Re-ARC share their runs.
-    shared = Reproduction.of([LABEL, "tab:arc-repeat-ablation"], "smoke", 1, ["cose"], shelf.out, None).missing()
+    shared = Reproduction.of([LABEL, "tab:arc-repeat-ablation"], "smoke", 1, ["cose"], shelf.out, None).missing_runs()
     assert [job.variant.key for job in shared] == ["train.cose", "arc1.cose", "arc2-plain.cose", "arc2.cose"]
 
 
@@ -226,7 +226,7 @@ def test_a_kill_leaves_checkpoints_and_the_same_command_continues(tmp_path: Path
 
 def test_streams_wait_for_their_bases(shelf: Shelf, stand_in: dict[str, str]) -> None:
     plan = Reproduction.of(["tab:cose-cl-halt-comp"], "smoke", 1, ["ewc-composition-h0"], shelf.out, None)
-    jobs = plan.missing()
+    jobs = plan.missing_runs()
     assert [job.variant.key for job in jobs] == ["bases.cose-r32", "stream1.ewc-composition-h0"]
     stand_in["cose-r32"] = "broken"
     failed = run_here(jobs, shelf, "cpu", 2, lambda text: None)
@@ -287,10 +287,10 @@ def test_when_unseen_combinations_emerge() -> None:
     def line(step: int, share: float) -> dict[str, float]:
         return {"step": step, "evaluation/unseen pass@2": share}
 
-    assert emerged([]) is None
-    assert emerged([{"step": 50, "loss": 1.0}, line(100, 0.0), line(200, 0.01)]) is None
-    assert emerged([line(100, 0.0), line(200, 0.04), line(300, 0.0), line(400, 0.5)]) == pytest.approx(125)
-    assert emerged([line(100, 0.02)]) == pytest.approx(50)  # nothing is known before the first update
+    assert updates_until_unseen([]) is None
+    assert updates_until_unseen([{"step": 50, "loss": 1.0}, line(100, 0.0), line(200, 0.01)]) is None
+    assert updates_until_unseen([line(100, 0.0), line(200, 0.04), line(300, 0.0), line(400, 0.5)]) == pytest.approx(125)
+    assert updates_until_unseen([line(100, 0.02)]) == pytest.approx(50)  # nothing is known before the first update
 
 
 def test_missing_data_are_one_sentence(tmp_path: Path) -> None:
