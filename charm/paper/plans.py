@@ -55,12 +55,7 @@ class Reproduction:
 
     @staticmethod
     def of(
-        labels: Sequence[str],
-        size: SizeName,
-        seeds: int | None,
-        variants: Sequence[str],
-        out: Path,
-        data: Path | None,
+        labels: Sequence[str], size: SizeName, seeds: int | None, variants: Sequence[str], out: Path, data: Path | None
     ) -> Reproduction:
         if seeds is not None and not 1 <= seeds <= MOST_SEEDS:
             raise CharmError(f"--seeds must be from 1 to {MOST_SEEDS}, got {seeds}")

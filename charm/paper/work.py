@@ -70,10 +70,7 @@ Result = dict[str, Any]
 UNSEEN = "unseen"  # name of the stream of the smaller sizes, which is a file
 PAIRS, LONGEST_PAIR = 100, 15  # a task's first synthetic pairs, without sides beyond the second number
 # Fields of a configuration that change neither what is computed nor how it is judged.
-PLACES = (
-    *("device", "compile", "graphs", "accumulate", "device_rows"),
-    *("log_to", "keep_checkpoints"),
-)
+PLACES = (*("device", "compile", "graphs", "accumulate", "device_rows"), *("log_to", "keep_checkpoints"))
 
 
 @dataclass(frozen=True)
@@ -175,9 +172,7 @@ def choose_pairs(source: Path, target: Path, tasks: Iterable[str]) -> None:
 
 def identity(config: Any) -> dict[str, Any]:
     """Return the settings that identify a result."""
-    found: dict[str, Any] = to_json(config)
-    for name in PLACES:
-        found.pop(name, None)
+    found = {name: value for name, value in to_json(config).items() if name not in PLACES}
     data = found.pop("data")
     if isinstance(data, dict):
         found["data"] = {name: value for name, value in data.items() if name != "data"}
@@ -188,12 +183,7 @@ def identity(config: Any) -> dict[str, Any]:
 
 
 def run_one(
-    variant: Variant,
-    seed: int,
-    shelf: Shelf,
-    here: Place,
-    say: Callable[[str], None] = print,
-    at_once: int = 1,
+    variant: Variant, seed: int, shelf: Shelf, here: Place, say: Callable[[str], None] = print, at_once: int = 1
 ) -> bool:
     """Finish the training, evaluate, and write the result; return False if a signal stopped it.
 
@@ -258,10 +248,7 @@ def _train(variant: Variant, seed: int, shelf: Shelf, here: Place, say: Callable
         scores[EMERGED] = round(updates, 1)
     if domain.name == "arc" and config.memory.gate:
         scores["gate"] = round(100 * gate_share(CharmModel.from_pretrained(newest_checkpoint(out), here.device)), 4)
-    seconds = {
-        "training": _training_seconds(metrics, config.batch),
-        "evaluation": round(time.monotonic() - trained, 1),
-    }
+    seconds = {"training": _training_seconds(metrics, config.batch), "evaluation": round(time.monotonic() - trained, 1)}
     return {"scores": scores, "parameters": parameters, "seconds": seconds, "tasks": tasks}
 
 
