@@ -90,7 +90,7 @@ class Comparison:
     def of(table: PaperTable, shelf: Shelf, lines: Sequence[PaperLine]) -> Comparison:
         """Read all finished seeds of these lines."""
         found = {
-            line.key: {seed: one for seed in range(MOST_SEEDS) if (one := shelf.read(line.variant, seed))}
+            line.key: {seed: one for seed in range(MOST_SEEDS) if (one := shelf.run(line.variant, seed).read())}
             for line in lines
         }
         return Comparison(table, found)
