@@ -13,7 +13,7 @@ from typing import Any
 from charm.config import read_run_config, read_settings, to_json
 from charm.devices import Place
 from charm.errors import CharmError, charm_errors
-from charm.files import locked, read_sealed, sweep, write_sealed
+from charm.files import lock_folder, read_sealed, sweep, write_sealed
 from charm.runs.checkpoint import clean, steps_of
 from charm.runs.config import EngineConfig
 from charm.version import __version__
@@ -80,7 +80,7 @@ def clear_run(out: Path, place: Place, say: Callable[[str], None]) -> None:
         erased = [path for name in ("checkpoints", *RESULTS) for path in (out / name).glob("step_*")]
         erased += (out / "eval").glob("*.json")
         erased += [out / name for name in ("data.json", "metrics.jsonl", "films.json", "report.html")]
-        with locked(out, "training run"), charm_errors(f"{out} cannot be erased", OSError):
+        with lock_folder(out, "training run"), charm_errors(f"{out} cannot be erased", OSError):
             for path in erased:
                 if path.is_dir() and not path.is_symlink():
                     shutil.rmtree(path)
@@ -115,7 +115,7 @@ def occupy(out: Path, place: Place, config: EngineConfig, manifest: Mapping[str,
         yield
         return
     out.mkdir(parents=True, exist_ok=True)
-    with locked(out, "training run"):
+    with lock_folder(out, "training run"):
         clean(out)
         sweep(out)
         write_sealed(out / "config.json", {"domain": config.domain, **to_json(config)})
