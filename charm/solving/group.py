@@ -19,6 +19,7 @@ import torch
 from charm import progress
 from charm.devices import Place
 from charm.errors import CharmError
+from charm.evaluation.calibration import read_calibration
 from charm.evaluation.predict import Judgements
 from charm.evaluation.ranking import Candidate
 from charm.models.model import CharmModel
@@ -68,6 +69,7 @@ class Solver:
         model = CharmModel.from_pretrained(saved, place.device)
         self.reasoner = model.config.reasoner
         self.how = self.reasoner.solving
+        self.calibration = read_calibration(saved, options.mode)
         data = solving_config(run, saved, model.trained_by).data
         if saved == run and model.trained_by is None:  # it does not say how its views were drawn
             data = DataConfig(**self.how.data)
@@ -266,7 +268,12 @@ class TaskGroup:
             own = {question: found.get(question, []) for question in self.data.questions if question.task_id == name}
             voted = 0 if self.unasked & own.keys() else views
             how = (self.updates, voted, self.loss, self.exact, self.clock.spent)
-            new = Solution(own, *how, per_view=len(reasoner.voting_steps), sure=reasoner.sure)
+            new = Solution(
+                *(own, *how),
+                per_view=len(reasoner.voting_steps),
+                sure=reasoner.sure,
+                calibration=self.solver.calibration,
+            )
             better[name] = improved(self.found.get(name), new)
         self.found |= better
         self.publish(better)

@@ -178,6 +178,7 @@ function voteOf(candidate, rank, status, truth) {
     candidate.votes.toLocaleString("en") + " of " + plural(status.cast, "vote"), truth);
   made.lastChild.append(element("br"), inWords(candidate.confidence), element("br"),
     (status.sure === "halting" ? "halt head " : "probability ") + percent(candidate.confidence));
+  if (ended && candidate.often) made.lastChild.append(element("br"), candidate.often);
   if (truth) made.lastChild.append(element("br"), element("b", candidate.grid === truth ? "right" : "wrong"));
   const bar = element("div", "", "votes"), part = element("i");
   part.style.width = percent(share);
