@@ -36,7 +36,7 @@ class Case(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Block:
+class RightCount:
     """Cases with at least this share of the votes, and less than the next block's."""
 
     share: float
@@ -55,9 +55,9 @@ class Calibration:
     mode: str
     tasks: str
     """On which tasks this was counted, and with how much time, in words."""
-    ahead: tuple[Block, ...]
-    close: tuple[Block, ...]
-    second: tuple[Block, ...]
+    ahead: tuple[RightCount, ...]
+    close: tuple[RightCount, ...]
+    second: tuple[RightCount, ...]
 
     def __post_init__(self) -> None:
         for kind in KINDS:
@@ -65,11 +65,11 @@ class Calibration:
                 if one.share >= next_one.share or one.right * next_one.of > next_one.right * one.of:
                     raise CharmError(f"blocks of {kind!r} must ascend, in their shares and in how often they are right")
 
-    def block(self, votes: Sequence[int], attempt: int, cast: int) -> Block | None:
+    def block(self, votes: Sequence[int], attempt: int, cast: int) -> RightCount | None:
         """Return the counted cases that are like this attempt, 0 or 1; None if there are none."""
         if cast < FEWEST or not votes[attempt : attempt + 1] or not votes[attempt]:
             return None
-        blocks: tuple[Block, ...] = getattr(self, kind_of(votes, attempt))
+        blocks: tuple[RightCount, ...] = getattr(self, kind_of(votes, attempt))
         share = votes[attempt] / cast
         return next((one for one in reversed(blocks) if one.share <= share), blocks[0] if blocks else None)
 
@@ -97,18 +97,18 @@ def cases_of(task: str, votes: Sequence[int], right: Sequence[bool], cast: int) 
     ]
 
 
-def fitted(cases: Iterable[Case]) -> tuple[Block, ...]:
+def fitted(cases: Iterable[Case]) -> tuple[RightCount, ...]:
     """Count cases of one kind in blocks of ascending shares that are right ever more often."""
-    blocks: list[Block] = []
+    blocks: list[RightCount] = []
     counted = sorted((case.share, case.right) for case in cases)
     for share, same in groupby(counted, key=lambda one: one[0]):
         right = [one[1] for one in same]
-        blocks.append(Block(share, sum(right), len(right)))
+        blocks.append(RightCount(share, sum(right), len(right)))
         if len(blocks) > 1 and blocks[-2].of < LEAST:
             _join(blocks)
     if len(blocks) > 1 and blocks[-1].of < LEAST:
         _join(blocks)
-    pooled: list[Block] = []
+    pooled: list[RightCount] = []
     for block in blocks:
         pooled.append(block)
         while len(pooled) > 1 and pooled[-2].right * pooled[-1].of >= pooled[-1].right * pooled[-2].of:
@@ -116,10 +116,10 @@ def fitted(cases: Iterable[Case]) -> tuple[Block, ...]:
     return tuple(pooled)
 
 
-def _join(blocks: list[Block]) -> None:
+def _join(blocks: list[RightCount]) -> None:
     """Make one block of the last two."""
     last, before = blocks.pop(), blocks.pop()
-    blocks.append(Block(before.share, before.right + last.right, before.of + last.of))
+    blocks.append(RightCount(before.share, before.right + last.right, before.of + last.of))
 
 
 def calibration(cases: Sequence[Case], weights: str, mode: str, tasks: str) -> Calibration:

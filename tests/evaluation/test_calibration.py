@@ -13,9 +13,9 @@ from charm.evaluation.calibration import (
     FEWEST,
     LEAST,
     RECORD,
-    Block,
     Calibration,
     Case,
+    RightCount,
     calibration,
     cases_of,
     fitted,
@@ -27,9 +27,9 @@ from charm.paths import RELEASED
 
 COUNTED = Calibration(
     *("0" * 64, "auto", "all tasks of a test"),
-    ahead=(Block(0.2, 10, 40), Block(0.6, 45, 50)),
-    close=(Block(0.1, 3, 20),),
-    second=(Block(0.05, 1, 60), Block(0.3, 8, 20)),
+    ahead=(RightCount(0.2, 10, 40), RightCount(0.6, 45, 50)),
+    close=(RightCount(0.1, 3, 20),),
+    second=(RightCount(0.05, 1, 60), RightCount(0.3, 8, 20)),
 )
 
 
@@ -41,14 +41,14 @@ def cases(*counts: tuple[float, int, int]) -> list[Case]:
 def test_answers_with_more_votes_are_right_at_least_as_often() -> None:
     """0.4 and 0.6 contradict that, so they are counted together; 0.9 is not."""
     found = fitted(cases((0.2, 2, 40), (0.4, 30, 40), (0.6, 20, 40), (0.9, 38, 40)))
-    assert found == (Block(0.2, 2, 40), Block(0.4, 50, 80), Block(0.9, 38, 40))
+    assert found == (RightCount(0.2, 2, 40), RightCount(0.4, 50, 80), RightCount(0.9, 38, 40))
     assert fitted([]) == ()
-    assert fitted(cases((0.5, 1, 3))) == (Block(0.5, 1, 3),)
+    assert fitted(cases((0.5, 1, 3))) == (RightCount(0.5, 1, 3),)
 
 
 def test_pooling_goes_back_as_far_as_needed() -> None:
     """The last has fewer than both before it, which had ascended."""
-    assert fitted(cases((0.2, 10, 20), (0.4, 15, 20), (0.9, 2, 20))) == (Block(0.2, 27, 60),)
+    assert fitted(cases((0.2, 10, 20), (0.4, 15, 20), (0.9, 2, 20))) == (RightCount(0.2, 27, 60),)
 
 
 def test_no_block_has_few_cases() -> None:
@@ -107,7 +107,7 @@ def test_shares_of_a_few_votes_are_neither_counted_nor_told() -> None:
 
 def test_nothing_is_said_where_a_kind_was_not_counted() -> None:
     found = calibration(cases((0.5, 15, 30)), "", "auto", "")
-    assert found.ahead == (Block(0.5, 15, 30),)
+    assert found.ahead == (RightCount(0.5, 15, 30),)
     assert found.close == found.second == ()
     assert found.text((60, 50), 0, 128) == ""
 

@@ -19,7 +19,7 @@ from charm.commands.solve import _tell_problems
 from charm.config import to_json
 from charm.continual.drift import changed_values, snapshot
 from charm.errors import CharmError
-from charm.evaluation.calibration import RECORD, Block, Calibration
+from charm.evaluation.calibration import RECORD, Calibration, RightCount
 from charm.evaluation.ranking import Candidate, Submission, attempts
 from charm.files import fingerprint, write_sealed
 from charm.models.canvas.backbone import Reasoner
@@ -155,9 +155,9 @@ def test_views_that_disagree_are_named(
 
 COUNTED = Calibration(
     *("", "auto", "all tasks of a test"),
-    ahead=(Block(0.2, 10, 40), Block(0.6, 45, 50)),
-    close=(Block(0.1, 3, 20),),
-    second=(Block(0.05, 1, 60),),
+    ahead=(RightCount(0.2, 10, 40), RightCount(0.6, 45, 50)),
+    close=(RightCount(0.1, 3, 20),),
+    second=(RightCount(0.05, 1, 60),),
 )
 
 
