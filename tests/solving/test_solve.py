@@ -191,6 +191,21 @@ def test_how_often_such_answers_were_right_is_said(
     assert str(solution).count("answers with such votes") == min(len(said), 1)
 
 
+def test_a_task_with_few_views_has_as_many_votes(base: Path, tmp_path: Path) -> None:
+    """With a single colour that moves, a symmetric task has nine views: "9 of 12 votes" would be a doubt."""
+    pair = {"input": [[1]], "output": [[1]]}
+    (tmp_path / "dot.json").write_text(json.dumps({"train": [pair] * 2, "test": [{"input": [[1]]}]}))
+    task = load_tasks([tmp_path / "dot.json"])[0][0]
+    published: list[Solution] = []
+    solution = solved(Solver(base, replace(OPTIONS, until_end=True), HERE), task, published=published)
+    (ranked,) = solution.answers.values()
+    assert solution.views == solution.cast == 9
+    assert sum(one.votes for one in ranked) <= 9
+    assert [one.views for one in published] == [8, 8, 9]
+    alike = replace(solution, answers={Question("dot", 0): [replace(ranked[0], votes=9)]})
+    assert not alike.disagreement
+
+
 def test_a_solve_takes_the_record_of_its_model(tmp_path: Path, unseen: Path) -> None:
     run = toy_run(tmp_path, MemoryConfig(rank=8))
     folder = newest_checkpoint(run)
