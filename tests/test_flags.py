@@ -24,7 +24,7 @@ from charm.errors import CharmError
 from charm.language.config import LMConfig, NgramConfig
 from charm.language.run import LMJob
 from charm.models.vit.config import VitConfig
-from charm.models.writer.config import Part, WriterConfig
+from charm.models.writer.config import RecipePart, WriterConfig
 from charm.runs.settings import TrainConfig
 from charm.tasks.keys import MemoryConfig
 from charm.tasks.sequences import LONGEST
@@ -255,7 +255,7 @@ def test_every_flag_acts_or_is_refused(network: str, tmp_path: Path) -> None:
     values: dict[str, list[Any]] = {f"data.{role}": [(again,)] for role in ("train", "evaluate", "auxiliary")}
     values |= {"data.tasks": [(ids[0],)], "data.without": [(ids[0],)], "data.synthetic": [()]}
     values["data.data"] = [tmp_path / "nowhere"]
-    values["reasoner.recipe"] = [(one,) for one in get_args(Part)]
+    values["reasoner.recipe"] = [(one,) for one in get_args(RecipePart)]
     read_alike = {name for name in active(config) if name.startswith(("optimizer.", "data.", "memory."))}
     skip = read_alike - {*VIT_DATA} if network == "vit" else ()  # read by the same lines as for the others
     assert not walk(config, arc_job, values, skip, 2 if network == "vit" else 3)
