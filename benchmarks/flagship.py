@@ -390,7 +390,16 @@ def main() -> None:
     if options.what == "vote":
         vote(options.folder, options.views, options.device, options.count, options.skip)
     else:
-        learn(options.what, options.seconds, options.folder, options.at, options.kernels, options.tokens, options.probe_views, options.device)
+        learn(
+            options.what,
+            options.seconds,
+            options.folder,
+            options.at,
+            options.kernels,
+            options.tokens,
+            options.probe_views,
+            options.device,
+        )
 
 
 if __name__ == "__main__":

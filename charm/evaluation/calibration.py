@@ -24,6 +24,7 @@ FEWEST = 8  # votes on a test input; the shares of fewer say little
 LEAST = 20  # cases that are counted together, at least; fewer only where a kind has no more
 CLOSE = 0.5  # of the first attempt's votes: a runner-up with at least as many is close
 KINDS = ("ahead", "close", "second")
+WORDS = {0.95: "almost certain", 0.75: "very likely", 0.5: "likely", 0.2: "possible", 0.05: "unlikely"}
 
 
 class Case(NamedTuple):
@@ -46,6 +47,11 @@ class RightCount:
     def __post_init__(self) -> None:
         if not 0 <= self.share <= 1 or not 0 <= self.right <= self.of or not self.of:
             raise CharmError(f"{self.right} of {self.of} right from a share of {self.share} on is no count")
+
+    @property
+    def word(self) -> str:
+        """How probable a right answer is, in words."""
+        return next((word for least, word in WORDS.items() if self.right >= least * self.of), "very unlikely")
 
 
 @dataclass(frozen=True)
@@ -76,7 +82,7 @@ class Calibration:
     def text(self, votes: Sequence[int], attempt: int, cast: int) -> str:
         """Say how often answers with such votes were right; "" if that was not counted."""
         found = self.block(votes, attempt, cast)
-        return f"answers with such votes were right in {found.right} of {found.of} cases" if found else ""
+        return f"{found.word}: answers with such votes were right in {found.right} of {found.of} cases" if found else ""
 
 
 def kind_of(votes: Sequence[int], attempt: int) -> str:

@@ -129,7 +129,7 @@ def test_from_a_solve_to_what_the_next_one_says(
     grids = [Candidate(np.full((1, 1), n, np.uint8), n, votes, votes, 0.26) for n, votes in enumerate((50, 6, 2))]
     solution = Solution({asked: grids}, 30, CAST, 0.1, 1.0, 60.0, calibration=found)
     block = next(one for one in reversed(found.ahead) if one.share <= 50 / CAST)
-    often = f"answers with such votes were right in {block.right} of {block.of} cases"
+    often = f"{block.word}: answers with such votes were right in {block.right} of {block.of} cases"
     assert solution.often(asked, 0) == often
     assert [bool(solution.often(asked, n)) for n in range(3)] == [True, True, False]
     for text in (str(solution), solution._repr_html_()):

@@ -92,8 +92,14 @@ def test_the_kinds_of_attempts(votes: tuple[int, ...], attempt: int, kind: str) 
     ],
 )
 def test_what_is_said_of_an_attempt(votes: tuple[int, ...], attempt: int, said: str) -> None:
-    text = f"answers with such votes were right in {said} cases" if said else ""
-    assert COUNTED.text(votes, attempt, 128) == text
+    found = COUNTED.text(votes, attempt, 128)
+    assert found.partition(": ")[2] == (f"answers with such votes were right in {said} cases" if said else "")
+
+
+def test_the_words_of_counts() -> None:
+    words = {20: "almost certain", 18: "very likely", 14: "likely", 9: "possible", 3: "unlikely", 0: "very unlikely"}
+    for right in range(21):
+        assert RightCount(0.5, right, 20).word == words[next(most for most in (0, 3, 9, 14, 18, 20) if right <= most)]
 
 
 def test_shares_of_a_few_votes_are_neither_counted_nor_told() -> None:

@@ -164,21 +164,25 @@ COUNTED = Calibration(
 @pytest.mark.parametrize(
     ("votes", "exact", "said"),
     [
-        ((100, 20, 5), 1.0, ("45 of 50", "1 of 60")),
-        ((30, 30, 8), 1.0, ("3 of 20", "1 of 60")),
-        ((128,), 1.0, ("45 of 50",)),
+        ((100, 20, 5), 1.0, (("very likely", "45 of 50"), ("very unlikely", "1 of 60"))),
+        ((30, 30, 8), 1.0, (("unlikely", "3 of 20"), ("very unlikely", "1 of 60"))),
+        ((128,), 1.0, (("very likely", "45 of 50"),)),
         ((128,), 0.4, ()),  # it was counted where demonstrations had been learned
         ((), 1.0, ()),
     ],
 )
 def test_how_often_such_answers_were_right_is_said(
-    votes: tuple[int, ...], exact: float, said: tuple[str, ...], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    votes: tuple[int, ...],
+    exact: float,
+    said: tuple[tuple[str, str], ...],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     """By the command, in a notebook, in print, and in the log that pages read; never of a third candidate."""
     asked = Question("crop", 0)
     grids = [Candidate(np.full((1, 1), n, np.uint8), n, count, count, 0.26) for n, count in enumerate(votes)]
     solution = Solution({asked: grids}, 30, 128, 0.1, exact, 60.0, calibration=COUNTED)
-    often = [f"answers with such votes were right in {one} cases" for one in said]
+    often = [f"{word}: answers with such votes were right in {one} cases" for word, one in said]
     found = round_json(solution, [asked])
     assert [one["often"] for one in found["tests"][0] if "often" in one] == often
     assert found.get("counted") == ("counted on all tasks of a test" if said else None)
