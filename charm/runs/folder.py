@@ -128,7 +128,8 @@ def occupied(out: Path, place: Place, config: EngineConfig, manifest: Mapping[st
         place.barrier()
         yield
         return
-    out.mkdir(parents=True, exist_ok=True)
+    with charm_errors(f"{out} cannot be created", OSError):
+        out.mkdir(parents=True, exist_ok=True)
     with locked(out, "training run"):
         clean(out)
         sweep(out)
