@@ -314,6 +314,13 @@ def test_a_second_solve_does_not_destroy_an_answer(
     assert colors(json.loads(out.read_text())) == {"new0": 3}
 
 
+def test_a_submission_has_a_name_of_its_own(toy: ToySolve) -> None:
+    """The files beside it are named after it: those of sub.txt would be those of sub.json."""
+    with pytest.raises(CharmError, match=r"the name of a submission must end in \.json, got .*sub\.txt"):
+        toy.solve(out=toy.folder / "sub.txt")
+    assert not list(toy.folder.glob("*sub*"))
+
+
 def test_a_second_solve_that_fails_keeps_the_answers_of_the_first(toy: ToySolve) -> None:
     tasks, out = load_tasks([toy.unseen])[0], toy.out
     answer(SubmissionInProgress(out, tasks, toy.base, OPTIONS, resume=False), tasks, 5)
