@@ -1,7 +1,7 @@
 """Questions about the flagship that are answered on one GPU, several variants side by side.
 
-python -m benchmarks.flagship NAME --seconds 480 --out FOLDER     learn one variant; measure it on the way and at the end
-python -m benchmarks.flagship vote FOLDER --views 32              let a variant's weights vote on the tasks, and score it
+python -m benchmarks.flagship NAME --seconds 480 --out FOLDER     learn one variant and measure it
+python -m benchmarks.flagship vote FOLDER --views 32              let its weights vote on the tasks, and score them
 
 Variants of one question start at the same moment (`--at`, in seconds since 1970) and end after the same seconds, in
 which they share the GPU, so their updates differ by their cost alone.
@@ -30,7 +30,6 @@ from charm.arc.run import arc_job
 from charm.devices import Place, place
 from charm.evaluation.scoring import score_grids
 from charm.files import write_atomically
-from charm.memory import CoSE, Lookup
 from charm.models.model import CharmModel
 from charm.models.writer.config import WriterConfig
 from charm.models.writer.network import Writer
@@ -212,15 +211,6 @@ def mixed(share: float, lr: float = 5e-4, task_lr: float = 1e-2, cooldown: float
         data = load_dataset(data_config)
         mix(data, share)
         variant = train_variant(config, setting.here, 20, cooldown, data)
-        known = CharmModel.from_pretrained(released_model())
-        memory, before = variant.model.memory, known.memory
-        assert isinstance(memory, CoSE)
-        assert isinstance(before, CoSE)
-        assert isinstance(memory.base, Lookup)
-        assert isinstance(before.base, Lookup)
-        new = [n for n, puzzle in enumerate(data.instances.puzzles) if puzzle not in known.instances]
-        with torch.no_grad():  # as `charm solve` begins
-            memory.base.rows.weight[new] = before.base.rows.weight.mean(0).to(memory.base.rows.weight)
         variant.probe = lambda: probe_unseen(variant.model, data, setting.tasks, setting.views)
         return variant
 
@@ -299,19 +289,20 @@ VARIANTS: dict[str, Any] = {
 }
 
 
-def learn(name: str, seconds: float, out: Path, at: float, kernels: str, tokens: int, views: int, device: str) -> None:
+def learn(name: str, options: argparse.Namespace) -> None:
     """Learn a variant for some seconds, and write what was measured and its weights."""
+    seconds, out = options.seconds, options.folder
     out.mkdir(parents=True, exist_ok=True)
     tasks = list(load_source(EVALUATED).tasks)
-    with place(device) as here:
+    with place(options.device) as here:
         began = time.monotonic()
-        variant: Variant = VARIANTS[name](Setting(here, kernels, tasks, tokens, views))
+        variant: Variant = VARIANTS[name](Setting(here, options.kernels, tasks, options.tokens, options.probe_views))
         print(f"{name}: ready after {time.monotonic() - began:.0f} s", flush=True)
         for _ in range(6 if here.device.type == "cuda" else 1):  # kernels are built, and the update is recorded
             variant.update(0.0)
         if here.device.type == "cuda":
             torch.cuda.synchronize()
-        time.sleep(max(0.0, at - time.time()))
+        time.sleep(max(0.0, options.at - time.time()))
         began, updates, probes, lines = time.monotonic(), 0, [*PROBED], []
         losses: list[Tensor] = []
         while (passed := (time.monotonic() - began) / seconds) < 1:
@@ -331,9 +322,15 @@ def learn(name: str, seconds: float, out: Path, at: float, kernels: str, tokens:
         took = time.monotonic() - began
         lines.append(line_of(variant, 1.0, updates, losses))
         show(name, lines[-1])
-        record = {"variant": name, "seconds": round(took, 1), "updates": updates, "kernels": kernels, "lines": lines}
+        record = {
+            "variant": name,
+            "seconds": round(took, 1),
+            "updates": updates,
+            "kernels": options.kernels,
+            "lines": lines,
+        }
         write_atomically(out / "record.json", json.dumps(record) + "\n")
-        variant.model.save(out / "weights")
+        variant.model.save(out / "weights", dtype=torch.bfloat16)
         print(f"{name}: written", flush=True)
 
 
@@ -390,6 +387,7 @@ def main() -> None:
     if options.what == "vote":
         vote(options.folder, options.views, options.device, options.count, options.skip)
     else:
+<<<<<<< HEAD
         learn(
             options.what,
             options.seconds,
@@ -400,6 +398,9 @@ def main() -> None:
             options.probe_views,
             options.device,
         )
+=======
+        learn(options.what, options)
+>>>>>>> main
 
 
 if __name__ == "__main__":

@@ -12,7 +12,6 @@ The first part and the second take less than a minute on one H200, each pair of 
 from __future__ import annotations
 
 import argparse
-import json
 import statistics
 import time
 from collections.abc import Callable
@@ -25,12 +24,12 @@ from typing import Any, Literal
 import torch
 from torch import Tensor
 
+from benchmarks.writer_solve import merge_into
 from charm.arc.presets import preset
 from charm.arc.run import arc_job
 from charm.bench.training import RECORDED, product_tflops, seconds_each
 from charm.devices import Place
 from charm.errors import CharmError
-from charm.files import write_atomically
 from charm.models.writer.config import WriterConfig
 from charm.models.writer.network import _attend_within, _rotate
 from charm.models.writer.packs import Packs
@@ -114,7 +113,7 @@ def errors(pack: Pack, heads: int, width: int, seed: int) -> dict[str, list[floa
         ("old", old, torch.bfloat16),
         ("new", new, torch.bfloat16),
     ):
-        x = qkv.to(dtype).requires_grad_()
+        x = qkv.to(dtype, copy=True).requires_grad_()  # a leaf of its own: gradients add up
         mixed = attend(x, turn.to(dtype), pack)
         mixed.backward(dout.to(dtype))
         assert x.grad is not None
@@ -225,9 +224,9 @@ def main() -> None:
         "date": time.strftime("%Y-%m-%d", time.gmtime()),
         "seeds": [],
         "numbers": numbers,
-        "runs": {"updates": runs, "attention": attention, "errors": found},
+        "runs": {**runs, "attention": attention, "errors": found},
     }
-    write_atomically(options.record, json.dumps(record, indent=1) + "\n")
+    merge_into(options.record, record)
     print(f"{options.record} written after {time.monotonic() - began:.0f} s")
 
 

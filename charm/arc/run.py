@@ -65,7 +65,10 @@ def train(
 
 @torch.no_grad()
 def start_from(model: CharmModel, other: CharmModel) -> None:
-    """Take over another model's shared weights, its vectors of puzzles and its rows of views that both have."""
+    """Take over another model's shared weights, its vectors of puzzles and its rows of views that both have.
+
+    Vectors of other puzzles start where `CharmModel.grow` lets new ones start.
+    """
     memory, own, given = model.config.memory, model.config.reasoner, other.config.reasoner
     if type(own) is not type(given):
         raise CharmError(f"--start needs a network of this run's kind, {own.kind}; that model is of kind {given.kind}")
@@ -86,6 +89,8 @@ def start_from(model: CharmModel, other: CharmModel) -> None:
     weights = other.state_dict()
     for name, tensor in model.state_dict().items():
         if name in tables:
+            if name == "memory.base.rows.weight" and model.config.reasoner.starts_from_mean:
+                tensor.copy_(weights[name].mean(0).expand_as(tensor))
             if places[name]:
                 here, there = torch.tensor(places[name]).T
                 tensor[here] = weights[name][there]

@@ -149,7 +149,7 @@ def test_compiling_learns_nothing_and_takes_no_sequence(tmp_path: Path, monkeypa
 
 
 def test_a_run_starts_from_the_weights_of_another(tmp_path: Path) -> None:
-    """Shared weights and the vectors of tasks that both have are the same to the bit; other tasks start at zero."""
+    """Shared weights and the vectors of tasks that both have are the same to the bit; other tasks start at the mean."""
     first = writer_config(tmp_path)
     more = write_toy_tasks(tmp_path / "more", 3)
     data = replace(first.data, evaluate=(str(more),))
@@ -169,15 +169,16 @@ def test_a_run_starts_from_the_weights_of_another(tmp_path: Path) -> None:
             if puzzle in known:
                 assert torch.equal(row, theirs["memory.base.rows.weight"][other.instances.number(puzzle)])
             else:
-                assert not row.any()
-        # As many tasks, but none in common: all start at zero.
+                assert torch.equal(row, theirs["memory.base.rows.weight"].mean(0))
+                assert row.any()
+        # As many tasks, but none in common: all start at the mean.
         write_toy_tasks(tmp_path / "others", 2)
         for path in (tmp_path / "others").iterdir():
             path.rename(path.with_name(f"other_{path.name}"))
         apart = replace(second, data=replace(data, evaluate=(str(tmp_path / "others"),)))
         vectors = arc_job(apart, here, say=lambda text: None).model.state_dict()["memory.base.rows.weight"]
         assert len(vectors) == len(known)
-        assert not vectors.any()
+        assert torch.equal(vectors, theirs["memory.base.rows.weight"].mean(0).expand_as(vectors))
         # A resumed run has its own weights: the model that it started from may be gone.
         train(second, tmp_path / "second", here, say=lambda text: None)
         (tmp_path / "first").rename(tmp_path / "gone")

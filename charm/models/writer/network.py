@@ -280,13 +280,14 @@ class Writer(Network):
     def uses_fused_kernels(self) -> bool:
         """Return whether this writer, where it is now, reads packs with the attention kernel of our own."""
         config, at = self.config, self.tokens.device
-        possible = HAS_TRITON and at.type == "cuda" and config.head_width in FUSED_WIDTHS
+        nvidia = at.type == "cuda" and torch.version.hip is None
+        possible = HAS_TRITON and nvidia and config.head_width in FUSED_WIDTHS and "next-place" not in config.recipe
         if config.kernels == "fused" and not possible:
             raise CharmError(
                 f"the fused kernels need Triton, an NVIDIA GPU and heads of 32 or 64 columns; this writer has "
-                f'{config.head_width} and is on {at}. kernels "auto" is PyTorch for writers'
+                f'{config.head_width} and is on {at}. kernels "auto" is PyTorch there'
             )
-        return possible and config.kernels == "fused"
+        return possible and config.kernels != "plain"
 
 
 class Followed(NamedTuple):

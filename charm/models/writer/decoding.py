@@ -1,0 +1,327 @@
+"""Writing many answers on a GPU: some are in flight, and a new one begins where another has ended.
+
+A step reads the newest token of every answer in flight and chooses the next. It touches only tensors that stay where
+they are and never waits for the device, so it is recorded as a CUDA graph, one for each of a few numbers of answers,
+and replayed `LOOK_EVERY` times between looks at which answers have ended. A step is some 250 kernels: launched one by
+one, they take the host far longer than the GPU.
+
+Keys and values of all answers share one store. An answer has a stretch of it, long enough for the longest that it may
+become. Answers begin in the order of their stretches, the longest first: each fits where an earlier one was. Questions
+and guesses of their answers are read together, packed as in training.
+
+Shapes: N answers, S slots of answers in flight and a spare one, B of them in a step, L tokens of a pack, M tokens of
+the longest stretch, H heads, K head width, R tokens for which there is room.
+"""
+
+from __future__ import annotations
+
+import gc
+import math
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from charm.models.writer.network import HAS_TRITON, Attend, Writer, _attend_within
+from charm.tasks.batch import TURNS, PairBank
+from charm.tasks.canvas import BOUNDARY
+from charm.tasks.keyed import Numbers
+from charm.tasks.keys import Keys
+from charm.tasks.sequences import END, LONGEST, LONGEST_ANSWER, Pack, pack_pairs
+
+LOOK_EVERY = 16  # tokens between looks at which answers have ended
+FEWEST = 32  # answers of the smallest recorded step; each larger one has twice as many
+REFILL = 8  # new answers begin when one in so many slots is free
+READ, READ_PADDED = 65_536, 8192  # tokens of questions and guesses in a pack
+KERNEL_WIDTHS = (16, 32, 64, 128)  # of a head
+
+# Columns of the table of slots. An open answer is still being written; one that ended has an END.
+TOKEN, ROW, COLUMN, LENGTH, WRITTEN, LIMIT, BASE, OPEN, ENDED = range(9)
+
+
+class Guessed(NamedTuple):
+    """Questions under views, paired with guesses of their answers."""
+
+    pairs: PairBank
+    keys: Keys
+    pair_N: Tensor
+    row_N: Tensor
+    task_ND: Tensor
+    limit_N: Tensor  # tokens after which an answer is given up
+
+    def needs(self) -> tuple[Numbers, Numbers]:
+        """Return the tokens of each question and guess, and the room that its answer may need; wait for the device."""
+        swaps_N = TURNS.to(self.row_N.device)[-1, self.keys.dihedral[self.row_N].long()]
+        shape_N4 = self.pairs.shape[self.pair_N].long()
+        shape_N4 = torch.where(swaps_N[:, None] == 1, shape_N4[:, [1, 0, 3, 2]], shape_N4)
+        input_N, output_N = (shape_N4[:, at] * (shape_N4[:, at + 1] + 1) for at in (0, 2))
+        read_N = 3 + input_N + output_N
+        stretch_N = torch.maximum(2 + input_N + self.limit_N, read_N) + 1
+        read, stretch = torch.stack([read_N, stretch_N]).cpu().numpy()
+        return read, stretch
+
+
+class Decoder:
+    """Writes answers of an inference copy of a writer, up to `slots` at once, with room for `room` tokens.
+
+    No answer may need a longer stretch than `longest`.
+    """
+
+    def __init__(self, writer: Writer, slots: int, room: int, longest: int) -> None:
+        config, device = writer.config, writer.tokens.device
+        self.writer, self.slots, self.room, self.longest = writer, slots, max(room, longest), longest
+        applications = config.recurrences * len(writer.layers)
+        # Behind all others is the room of the spare slot, which fills up a step.
+        shape = (applications, 2, config.heads, self.room + 1, config.head_width)
+        self.kept = torch.zeros(shape, dtype=writer.compute_dtype, device=device)
+        self.state = torch.zeros(slots + 1, ENDED + 1, dtype=torch.long, device=device)
+        self.state[slots, BASE] = self.room
+        self.sure = torch.zeros(slots + 1, device=device)
+        # What is to be dropped is written behind the last token.
+        self.answer = torch.full((slots + 1, LONGEST_ANSWER + 1), END, dtype=torch.uint8, device=device)
+        self.task = torch.zeros(slots + 1, config.width, device=device)
+        self.slot_B = torch.full((slots,), slots, device=device)
+        self.has_kernel = has_kernel(writer)
+        self.packed = device.type == "cuda" and writer.compute_dtype == torch.bfloat16
+        self.graphs: dict[int, torch.cuda.CUDAGraph] = {}
+        self.pool = torch.cuda.graph_pool_handle() if device.type == "cuda" else None
+
+    @torch.inference_mode()
+    def write(self, asked: Guessed) -> tuple[Tensor, Tensor]:
+        """Return answers [N, A], END after the last token; and their log-probabilities, minus infinity for an answer
+        that had not ended after its limit. They are those of `charm.models.writer.writing.write`.
+        """
+        read_N, stretch_N = asked.needs()
+        device = self.kept.device
+        answer_NA = torch.full((len(read_N), LONGEST_ANSWER), END, dtype=torch.uint8, device=device)
+        sure_N = torch.full((len(read_N),), -math.inf, device=device)
+        queue_N = np.argsort(-stretch_N, kind="stable")
+        slots = _Slots(self.slots, self.room)
+        while len(queue_N) or slots.writing:
+            slots.add(stretch_N[queue_N])
+            while len(queue_N) and slots.has_enough():
+                ends_N = np.cumsum(read_N[queue_N[: len(slots.free)]])
+                most = READ if self.packed else READ_PADDED
+                count = max(1, int(np.searchsorted(ends_N, most, side="right")))
+                chosen_N, queue_N = queue_N[:count], queue_N[count:]
+                moved = np.stack([chosen_N, *slots.take(chosen_N), ends_N[:count]])
+                self._begin(asked, torch.from_numpy(moved).to(device), int(ends_N[count - 1]))
+                self._leave(slots, answer_NA, sure_N)
+            if slots.writing:
+                self._advance(np.array([*slots.writing]))
+                self._leave(slots, answer_NA, sure_N)
+        return answer_NA, sure_N
+
+    def _begin(self, asked: Guessed, places: Tensor, tokens: int) -> None:
+        """Read questions and guesses; take over what the writer would have written as well, and its next token.
+
+        `places` has their numbers, slots, where their stretches begin, and the ends of their sequences in a pack.
+        """
+        number_N, slot_N, base_N, ends_N = places
+        pack = pack_pairs(asked.pairs, asked.keys, asked.pair_N[number_N], asked.row_N[number_N], ends_N, tokens)
+        example_L, task_ND, limit_N = pack.example_L, asked.task_ND[number_N], asked.limit_N[number_N]
+        at_L = torch.arange(tokens, device=ends_N.device)
+        begins_N, asked_N = F.pad(ends_N[:-1], (1, 0)), pack.answers_N.long()
+        read = self._reading(pack, at_L + (base_N - begins_N)[example_L])
+        after_L3 = torch.roll(pack.place_L3, -1, 0)  # nothing is asked of a sequence's last token
+        logits_LV = self.writer(pack.token_L, pack.place_L3, after_L3, F.embedding(example_L, task_ND), read)
+        best_L = logits_LV.log_softmax(-1).max(-1)
+
+        first_N = asked_N - 1  # the token that is followed by the first of the answer
+        count_N = ends_N - 1 - first_N
+        number_L = at_L - first_N[example_L]  # in its answer, of the token that follows
+        differs_L = pack.wanted_L & (best_L.indices != torch.roll(pack.token_L, -1))
+        written_N = count_N.scatter_reduce(0, example_L, torch.where(differs_L, number_L, LONGEST), "amin")
+        written_N = torch.minimum(written_N, limit_N)
+        same_L = pack.wanted_L & (number_L < written_N[example_L])
+        self.answer[slot_N] = END
+        self.answer[slot_N[example_L], torch.where(same_L, number_L, LONGEST_ANSWER)] = best_L.indices.to(torch.uint8)
+        sure_N = torch.zeros_like(task_ND[:, 0]).index_add(0, example_L, torch.where(same_L, best_L.values, 0.0))
+
+        ended_N = written_N == count_N
+        writes_N = ~ended_N & (written_N < limit_N)
+        next_N = first_N + torch.minimum(written_N, count_N - 1)
+        token_N = best_L.indices[next_N]
+        self.answer[slot_N, torch.where(writes_N, written_N, LONGEST_ANSWER)] = token_N.to(torch.uint8)
+        self.sure[slot_N] = sure_N + torch.where(writes_N, best_L.values[next_N], 0.0)
+        self.task[slot_N] = task_ND
+        length_N = asked_N - begins_N + written_N
+        written_N = written_N + writes_N
+        ends_now_N = writes_N & (token_N == END)
+        open_N = writes_N & ~ends_now_N & (written_N < limit_N)
+        row_N, column_N = after_L3[next_N, :2].T
+        columns = (token_N, row_N, column_N, length_N, written_N, limit_N, base_N, open_N, ended_N | ends_now_N)
+        self.state[slot_N] = torch.stack([column.long() for column in columns], dim=1)
+
+    def _reading(self, pack: Pack, position_L: Tensor) -> Attend:
+        """Return attention within a pack that keeps its keys and values at these positions of the store."""
+        reads = self.writer.config.reads
+        attend = _attend_within(pack, reads) if self.packed else _attend_padded(pack, reads == "whole")
+
+        def read(q: Tensor, k: Tensor, v: Tensor, index: int) -> Tensor:
+            for kept, new in zip(self.kept[index], (k, v), strict=True):
+                kept.index_copy_(1, position_L, new.transpose(0, 1))
+            return attend(q, k, v, index)
+
+        return read
+
+    def _advance(self, slot_B: Numbers) -> None:
+        """Write the next `LOOK_EVERY` tokens of the answers in these slots."""
+        count = FEWEST
+        while count < len(slot_B):
+            count *= 2
+        count = min(count, self.slots)
+        step = self._recorded(count) if self.kept.is_cuda else partial(self._step, count)
+        filled_B = np.full(count, self.slots)
+        filled_B[: len(slot_B)] = slot_B
+        self.slot_B[:count] = torch.from_numpy(filled_B).to(self.kept.device)
+        for _ in range(LOOK_EVERY):
+            step()
+
+    def _recorded(self, count: int) -> Callable[[], None]:
+        """Return a step of this many answers, recorded the first time."""
+        if count not in self.graphs:
+            self.slot_B.fill_(self.slots)
+            self._step(count)  # builds kernels
+            graph = torch.cuda.CUDAGraph()
+            with _undisturbed(), torch.cuda.graph(graph, pool=self.pool):
+                self._step(count)
+            self.graphs[count] = graph
+        return self.graphs[count].replay
+
+    def _step(self, count: int) -> None:
+        """Read the newest token of `count` answers and choose the next; never waits for the device."""
+        slot_B = self.slot_B[:count]
+        token_B, row_B, column_B, length_B, written_B, limit_B, base_B, open_B, ended_B = self.state[slot_B].unbind(1)
+        place_B3 = torch.stack([row_B, column_B, torch.ones_like(row_B)], dim=1)
+        closes_B = token_B == BOUNDARY
+        row_B = torch.where(closes_B, row_B + 1, row_B)
+        column_B = torch.where(closes_B, 1, column_B + 1)
+        after_B3 = torch.stack([row_B, column_B, torch.ones_like(row_B)], dim=1)
+        attend = self._writing(base_B, length_B, length_B * open_B)
+        best_B = self.writer(token_B, place_B3, after_B3, self.task[slot_B], attend).log_softmax(-1).max(-1)
+        is_open_B = open_B == 1
+        self.answer[slot_B, torch.where(is_open_B, written_B, LONGEST_ANSWER)] = best_B.indices.to(torch.uint8)
+        self.sure[slot_B] = self.sure[slot_B] + torch.where(is_open_B, best_B.values, 0.0)
+        ends_B = is_open_B & (best_B.indices == END)
+        written_B = written_B + open_B
+        columns = (best_B.indices, row_B, column_B, length_B + open_B, written_B, limit_B, base_B)
+        flags = (is_open_B & ~ends_B & (written_B < limit_B), (ended_B == 1) | ends_B)
+        self.state[slot_B] = torch.stack([*columns, *(flag.long() for flag in flags)], dim=1)
+
+    def _writing(self, base_B: Tensor, length_B: Tensor, seen_B: Tensor) -> Attend:
+        """Return attention of new tokens to themselves and to the first `seen_B` tokens of their answers.
+
+        Their keys and values are kept behind the `length_B` tokens so far.
+        """
+        if self.has_kernel:
+            from charm.models.writer.decode_kernel import attend_newest  # here alone: Triton is not everywhere
+
+            return lambda q, k, v, index: attend_newest(q, k, v, self.kept[index], base_B, length_B, seen_B)
+
+        at_M = torch.arange(self.longest, device=base_B.device)
+        at_BM = (base_B[:, None] + at_M).clamp(max=self.room)
+        sees_BM = (at_M < seen_B[:, None]) | (at_M == length_B[:, None])
+
+        def write(q: Tensor, k: Tensor, v: Tensor, index: int) -> Tensor:
+            for kept, new in zip(self.kept[index], (k, v), strict=True):
+                kept.index_copy_(1, base_B + length_B, new.transpose(0, 1))
+            keys, values = (kept[:, at_BM].transpose(0, 1) for kept in self.kept[index])
+            mask = sees_BM[:, None, None]
+            return F.scaled_dot_product_attention(q[:, :, None], keys, values, attn_mask=mask)[:, :, 0]
+
+        return write
+
+    def _leave(self, slots: _Slots, answer_NA: Tensor, sure_N: Tensor) -> None:
+        """Take finished answers out of their slots; waits for the device."""
+        open_S = self.state[:, OPEN].cpu().numpy()
+        left = [slot for slot in slots.writing if not open_S[slot]]
+        if left:
+            moved = torch.tensor([left, [slots.leave(slot) for slot in left]]).to(answer_NA.device)
+            slot_N, number_N = moved
+            answer_NA[number_N] = self.answer[slot_N, :LONGEST_ANSWER]
+            sure_N[number_N] = torch.where(self.state[slot_N, ENDED] == 1, self.sure[slot_N], -math.inf)
+
+
+class _Slots:
+    """Which answers are in flight, and where their stretches begin."""
+
+    def __init__(self, count: int, room: int) -> None:
+        self.count, self.room = count, room
+        self.begins: list[int] = []  # of the stretch of each slot so far
+        self.end = 0  # of all stretches
+        self.free: list[int] = []  # slots in the order in which they are taken; each fits who takes it
+        self.writing: dict[int, int] = {}  # number of the answer in each slot
+
+    def add(self, stretch_N: Numbers) -> None:
+        """Make slots for those waiting, who come with the longest stretch first, as far as there is room."""
+        for stretch in stretch_N[len(self.free) :].tolist():
+            if len(self.begins) == self.count or self.end + stretch > self.room:
+                return
+            self.free.append(len(self.begins))
+            self.begins.append(self.end)
+            self.end += stretch
+
+    def has_enough(self) -> bool:
+        """Return whether so many slots are free that new answers should begin."""
+        return bool(self.free) and (not self.writing or len(self.free) * REFILL >= len(self.begins))
+
+    def take(self, number_N: Numbers) -> tuple[Numbers, Numbers]:
+        """Return slots for these answers, and where their stretches begin."""
+        taken, self.free = self.free[: len(number_N)], self.free[len(number_N) :]
+        self.writing |= zip(taken, number_N.tolist(), strict=True)
+        slot_N = np.array(taken, np.int64)
+        return slot_N, np.array(self.begins, np.int64)[slot_N]
+
+    def leave(self, slot: int) -> int:
+        """Free a slot; return the number of the answer that was in it."""
+        self.free.append(slot)
+        return self.writing.pop(slot)
+
+
+def decodes(writer: Writer) -> bool:
+    """Return whether this writer's answers are written by a `Decoder` where it is now."""
+    return writer.tokens.device.type == "cuda" and writer.config.kernels != "plain"
+
+
+def has_kernel(writer: Writer) -> bool:
+    """Return whether a step's attention is one Triton kernel there."""
+    at = writer.tokens.device
+    possible = HAS_TRITON and at.type == "cuda" and writer.config.head_width in KERNEL_WIDTHS
+    return possible and torch.cuda.get_device_capability(at) >= (8, 0)
+
+
+def _attend_padded(pack: Pack, whole: bool) -> Attend:
+    """Return attention within the sequences of a pack, padded to the longest; waits for the device once."""
+    edges_N1 = pack.edges_N2[:-1].long()
+    begins_N, longest = edges_N1[:-1], int(edges_N1.diff().max())
+    local_M = torch.arange(longest, device=edges_N1.device)
+    at_NM = (begins_N[:, None] + local_M).clamp(max=len(pack.token_L) - 1)
+    first_N = pack.answers_N.long() - begins_N if whole else torch.zeros_like(begins_N)
+    sees_NMM = local_M <= torch.maximum(local_M, first_N[:, None] - 1)[:, :, None]
+    here_L = torch.arange(len(pack.token_L), device=edges_N1.device)
+    here_L = here_L + (torch.arange(len(begins_N), device=here_L.device) * longest - begins_N)[pack.example_L]
+
+    def attend(q: Tensor, k: Tensor, v: Tensor, index: int) -> Tensor:
+        a, b, c = (part[at_NM].transpose(1, 2) for part in (q, k, v))
+        found = F.scaled_dot_product_attention(a, b, c, attn_mask=sees_NMM[:, None])
+        return found.transpose(1, 2).flatten(0, 1)[here_L]
+
+    return attend
+
+
+@contextmanager
+def _undisturbed() -> Iterator[None]:
+    """Collect no garbage during a capture: it might destroy another CUDA graph, which invalidates the capture."""
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collecting:
+            gc.enable()
