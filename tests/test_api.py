@@ -226,6 +226,7 @@ LONG = "x" * 5000
         (lambda: charm.tasks(3), "a set of tasks must be a name or a path, got int"),
         (lambda: charm.tasks(["arc1/training"]), "a set of tasks must be a name or a path, got list"),
         (lambda: charm.tasks(LONG), "cannot be a file name"),
+        (lambda: charm.train("quickstart", f"{__file__}/run"), "/run cannot be created .Not a directory"),
         (lambda: charm.preset(3), "a preset must be a name, got int"),
         (lambda: charm.evaluate(3), "a run must be a name or a path, got int"),
         (lambda: charm.evaluate(LONG), "a run cannot be a file name"),

@@ -44,9 +44,8 @@ def check_run(out: Path, config: EngineConfig, resume: bool) -> None:
     if existing and existing[-1] > config.steps:
         raise CharmError(f"{out} is at step {existing[-1]}; steps must be >= that, got {config.steps}")
     before, after = (_without(one, config.free) for one in (read_run_config(out, type(config)), config))
-    differences = [f"--{name.replace('_', '-')} {old}, now {new}" for name, old, new in _differences(before, after)]
-    if differences:
-        raise CharmError(f"{out} was started with different settings ({'; '.join(differences)}); use the same ones")
+    if told := differences_text(before, after):
+        raise CharmError(f"{out} was started with different settings ({told}); use the same ones")
 
 
 def require_run(out: Path) -> None:
@@ -98,6 +97,11 @@ def _without(config: Any, free: Collection[str]) -> dict[str, Any]:
     return found
 
 
+def differences_text(old: Any, new: Any, name: str = "") -> str:
+    """Say by their flags which settings differ, as in "--recipe.steps 100, now 200"; "" if none does."""
+    return "; ".join(f"--{flag.replace('_', '-')} {was}, now {now}" for flag, was, now in _differences(old, new, name))
+
+
 def _differences(old: Any, new: Any, name: str = "") -> Iterator[tuple[str, Any, Any]]:
     """Yield the fields that differ, as in ("recipe.steps", 100, 200)."""
     if isinstance(old, dict) and isinstance(new, dict):
@@ -114,7 +118,8 @@ def occupy(out: Path, place: Place, config: EngineConfig, manifest: Mapping[str,
         place.barrier()
         yield
         return
-    out.mkdir(parents=True, exist_ok=True)
+    with charm_errors(f"{out} cannot be created", OSError):
+        out.mkdir(parents=True, exist_ok=True)
     with lock_folder(out, "training run"):
         clean(out)
         sweep(out)

@@ -188,6 +188,13 @@ def test_a_run_starts_from_the_weights_of_another(tmp_path: Path) -> None:
         wide = replace(second, reasoner=replace(second.reasoner, layers=2), start=str(tmp_path / "gone"))
         with pytest.raises(CharmError, match="another shape"):
             arc_job(wide, here)
+        canvas = replace(toy_config(more), start=str(tmp_path / "gone"))
+        with pytest.raises(CharmError, match=r"^--start needs a network of this run's kind, urm; .* of kind writer$"):
+            arc_job(canvas, here)
+        apart = replace(second, memory=replace(second.memory, rank=4), start=str(tmp_path / "gone"))
+        rank = f"--memory.rank {second.memory.rank}, now 4"
+        with pytest.raises(CharmError, match=rf"this run's memory; that model has another \({rank}\)$"):
+            arc_job(apart, here)
 
 
 def test_a_canvas_reasoner_starts_with_the_rows_of_the_views_that_both_have(tmp_path: Path) -> None:
@@ -205,7 +212,7 @@ def test_a_canvas_reasoner_starts_with_the_rows_of_the_views_that_both_have(tmp_
         places = dict(zip(started.instances.codes(puzzle), started.instances.rows(puzzle), strict=True))
         for code, row in zip(other.instances.codes(puzzle), other.instances.rows(puzzle), strict=True):
             assert torch.equal(here_rows[places[code]], there_rows[row])
-    with place("cpu") as here, pytest.raises(CharmError, match="the same memory"):
+    with place("cpu") as here, pytest.raises(CharmError, match="this run's memory"):
         arc_job(replace(second, memory=MemoryConfig(rank=4)), here)
 
 
