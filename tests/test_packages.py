@@ -175,7 +175,7 @@ USES = {
 
 @pytest.fixture(scope="module")
 def base(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Install the wheel into an environment of its own; return its folder of packages."""
+    """Install the wheel into a new environment; return its folder of packages."""
     folder = tmp_path_factory.mktemp("base")
     venv.create(folder, with_pip=True)
     subprocess.run([folder / "bin" / "python", "-m", "pip", "install", "--quiet", wheel], check=True)

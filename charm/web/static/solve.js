@@ -61,8 +61,12 @@ async function solvePage(root) {
       while (root.isConnected) {
         const status = await ask("api/solve");
         start.disabled = status.state === "working";
-        cancel.disabled = status.state !== "working";
-        if (status.state === "idle") break;
+        cancel.hidden = status.state !== "working";
+        if (status.state === "idle") {
+          result.replaceChildren(element("p", "Draw a task or take the example, then press solve. The model learns the " +
+            "demonstrations; the first answer comes within the first fifth of the time.", "soft"));
+          break;
+        }
         if (status.version !== version) result.replaceChildren(...resultOf(status));
         version = status.version;
         const bar = result.querySelector("progress");
@@ -147,11 +151,8 @@ function courseOf(course, rounds) {
         row.append(element("td"));
         return;
       }
-      const share = percent(votes / rounds[round].cast), cell = element("td", share), bar = element("div", "", "votes");
-      const part = element("i");
-      part.style.width = share;
-      bar.append(part);
-      cell.append(bar);
+      const share = votes / rounds[round].cast, cell = element("td", percent(share));
+      cell.append(voteBar(share));
       row.append(cell);
     });
     table.append(row);
@@ -172,17 +173,13 @@ function inWords(share) {
 }
 
 function voteOf(candidate, rank, status, truth) {
-  const share = candidate.votes / status.cast;
   const ended = status.state !== "working" && rank < 2;
   const made = figure(candidate.grid, ended ? "attempt " + (rank + 1) : "candidate " + (rank + 1),
     candidate.votes.toLocaleString("en") + " of " + plural(status.cast, "vote"), truth);
   made.lastChild.append(element("br"), inWords(candidate.confidence), element("br"),
     (status.sure === "halting" ? "halt head " : "probability ") + percent(candidate.confidence));
   if (truth) made.lastChild.append(element("br"), element("b", candidate.grid === truth ? "right" : "wrong"));
-  const bar = element("div", "", "votes"), part = element("i");
-  part.style.width = percent(share);
-  bar.append(part);
-  made.append(bar);
+  made.append(voteBar(candidate.votes / status.cast));
   if (ended) made.className = "attempt";
   if (truth && candidate.grid === truth) made.className = "right";
   return made;
