@@ -60,8 +60,8 @@ async function solvePage(root) {
     try {
       while (root.isConnected) {
         const status = await ask("api/solve");
-        start.disabled = status.state === "working";
-        cancel.hidden = status.state !== "working";
+        start.disabled = start.hidden = status.state === "working";
+        cancel.hidden = !start.hidden;
         if (status.state === "idle") {
           result.replaceChildren(element("p", "Draw a task or take the example, then press solve. The model learns the " +
             "demonstrations; the first answer comes within the first fifth of the time.", "soft"));
