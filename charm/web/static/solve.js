@@ -173,13 +173,14 @@ function inWords(share) {
 }
 
 function voteOf(candidate, rank, status, truth) {
+  const share = candidate.votes / status.cast;
   const ended = status.state !== "working" && rank < 2;
   const made = figure(candidate.grid, ended ? "attempt " + (rank + 1) : "candidate " + (rank + 1),
     candidate.votes.toLocaleString("en") + " of " + plural(status.cast, "vote"), truth);
   made.lastChild.append(element("br"), inWords(candidate.confidence), element("br"),
     (status.sure === "halting" ? "halt head " : "probability ") + percent(candidate.confidence));
   if (truth) made.lastChild.append(element("br"), element("b", candidate.grid === truth ? "right" : "wrong"));
-  made.append(voteBar(candidate.votes / status.cast));
+  made.append(voteBar(share));
   if (ended) made.className = "attempt";
   if (truth && candidate.grid === truth) made.className = "right";
   return made;
