@@ -425,6 +425,10 @@ def test_links_lead_somewhere(page: str) -> None:
     assert not missing
 
 
+def test_the_readme_is_short() -> None:
+    assert len(read("README.md").splitlines()) <= 130
+
+
 def test_every_page_is_reached_from_the_readme() -> None:
     assert {f"docs/{path.name}" for path in ROOT.glob("docs/*.md")} <= set(links(read("README.md")))
 

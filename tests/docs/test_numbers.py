@@ -143,7 +143,7 @@ def quotes() -> list[Quote]:
         Quote("README.md", "{:.1f} million parameters", (size,)),
         Quote(
             "README.md",
-            "{:.0f} minutes of training and {:.0f} minutes\nto answer all 400",
+            "{:.0f} minutes of training and {:.0f} minutes to answer all 400",
             (training / 60, seconds / 60),
         ),
         Quote("README.md", "about {:.2f} dollars", (price,)),

@@ -304,6 +304,8 @@ def test_a_pasted_task_is_solved_as_one_watches(page: Page, viewer: Viewer, fork
     page.click("text=use it")
     page.wait_for_selector("textarea", state="hidden")
     assert page.input_value("[name=name]") == "mine"
+    page.wait_for_selector("text=then press solve")
+    assert page.locator("text=cancel").is_hidden()
     page.fill("[name=budget]", "2")
     page.dblclick("button.main")  # the second click is not a second request, which would be refused
     page.wait_for_selector(".votes", timeout=60_000)
@@ -321,8 +323,10 @@ def test_a_pasted_task_is_solved_as_one_watches(page: Page, viewer: Viewer, fork
     page.fill("[name=budget]", "600")
     page.click("button.main")
     page.wait_for_selector("progress", timeout=60_000)
+    assert page.locator("button.main").is_hidden()
     page.click("text=cancel")
     page.wait_for_selector("text=Cancelled after")
+    page.wait_for_selector("button.main")
 
 
 NASTY = "<img src=x onerror=hacked=1>"

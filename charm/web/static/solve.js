@@ -60,9 +60,13 @@ async function solvePage(root) {
     try {
       while (root.isConnected) {
         const status = await ask("api/solve");
-        start.disabled = status.state === "working";
-        cancel.disabled = status.state !== "working";
-        if (status.state === "idle") break;
+        start.disabled = start.hidden = status.state === "working";
+        cancel.hidden = !start.hidden;
+        if (status.state === "idle") {
+          result.replaceChildren(element("p", "Draw a task or take the example, then press solve. The model learns the " +
+            "demonstrations; the first answer comes within the first fifth of the time.", "soft"));
+          break;
+        }
         if (status.version !== version) result.replaceChildren(...resultOf(status));
         version = status.version;
         const bar = result.querySelector("progress");
@@ -155,11 +159,8 @@ function courseOf(course, rounds) {
         row.append(element("td"));
         return;
       }
-      const share = percent(votes / rounds[round].cast), cell = element("td", share), bar = element("div", "", "votes");
-      const part = element("i");
-      part.style.width = share;
-      bar.append(part);
-      cell.append(bar);
+      const share = votes / rounds[round].cast, cell = element("td", percent(share));
+      cell.append(voteBar(share));
       row.append(cell);
     });
     table.append(row);
@@ -179,10 +180,7 @@ function voteOf(candidate, rank, status, truth) {
   made.lastChild.append(element("br"), sureOf(status) + " " + candidate.confidence.toFixed(2));
   if (ended && candidate.often) made.lastChild.append(element("br"), candidate.often);
   if (truth) made.lastChild.append(element("br"), element("b", candidate.grid === truth ? "right" : "wrong"));
-  const bar = element("div", "", "votes"), part = element("i");
-  part.style.width = percent(share);
-  bar.append(part);
-  made.append(bar);
+  made.append(voteBar(share));
   if (ended) made.className = "attempt";
   if (truth && candidate.grid === truth) made.className = "right";
   return made;
