@@ -387,20 +387,7 @@ def main() -> None:
     if options.what == "vote":
         vote(options.folder, options.views, options.device, options.count, options.skip)
     else:
-<<<<<<< HEAD
-        learn(
-            options.what,
-            options.seconds,
-            options.folder,
-            options.at,
-            options.kernels,
-            options.tokens,
-            options.probe_views,
-            options.device,
-        )
-=======
         learn(options.what, options)
->>>>>>> main
 
 
 if __name__ == "__main__":

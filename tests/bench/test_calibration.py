@@ -7,12 +7,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from charm.paper.records import read_record
 
 from benchmarks.calibration import MOST_ERROR, calibration_error, count, held_out, main
 from charm.evaluation.calibration import RECORD, Case, calibration, read_calibration
 from charm.evaluation.ranking import Candidate
 from charm.files import fingerprint, read_json
-from charm.paper.records import read_record
 from charm.solving.solution import Solution
 from charm.solving.vote_log import VoteLog, begin_course, read_course, round_json
 from charm.tasks.sources import load_source
