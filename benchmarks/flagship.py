@@ -1,7 +1,8 @@
 """Questions about the flagship that are answered on one GPU, several variants side by side.
 
 python -m benchmarks.flagship NAME --seconds 480 --out FOLDER     learn one variant and measure it
-python -m benchmarks.flagship vote FOLDER --views 32              let its weights vote on the tasks, and score them
+python -m benchmarks.flagship vote FOLDER --views 16              let its weights vote on the tasks, and score them
+python -m benchmarks.flagship gather FOLDER RECORD                make a record of all variants in a folder
 
 Variants of one question start at the same moment (`--at`, in seconds since 1970) and end after the same seconds, in
 which they share the GPU, so their updates differ by their cost alone.
@@ -370,10 +371,45 @@ def vote(folder: Path, views: int, device: str, count: int, skip: int) -> None:
         print({key: value for key, value in found.items() if not isinstance(value, list)}, flush=True)
 
 
+def gather(folder: Path, out: Path) -> None:
+    """Make a record of the variants whose folders are in `folder`, which ran side by side."""
+    numbers, runs = {}, {}
+    for name in [name for name in VARIANTS if (folder / name / "record.json").is_file()]:
+        run = json.loads((folder / name / "record.json").read_text())
+        last = run["lines"][-1]
+        numbers[f"{name}: updates"] = run["updates"]
+        measured = ("a view", "majority", "loss", "exact")
+        numbers |= {
+            f"{name}: {key}": value for key, value in last.items() if key.split(": ")[-1] in measured and ":" in key
+        }
+        runs[name] = {
+            **run,
+            "lines": [{k: v for k, v in line.items() if not isinstance(v, list)} for line in run["lines"]],
+        }
+        for path in sorted((folder / name).glob("votes_*.json")):
+            votes = json.loads(path.read_text())
+            numbers |= {f"{name}: pass@{k}": round(100 * votes["metrics"][f"pass@{k}"], 1) for k in (1, 2, 1000)}
+            ranks = {task["task_id"]: [one["rank"] for one in task["outputs"]] for task in votes["tasks"]}
+            runs[name]["votes"] = {"views": votes["views"], "ranks of the answers": ranks}
+    seconds = {run["seconds"] for run in runs.values()}
+    record = {
+        "what": "variants of learning, side by side on one GPU",
+        "command": "python -m benchmarks.flagship, a process for each variant; then vote and gather",
+        "size": f"{len(runs)} variants at once, {min(seconds):.0f} seconds",
+        "machine": "NVIDIA H200, shared by the variants through CUDA's multi-process service",
+        "date": time.strftime("%Y-%m-%d", time.gmtime()),
+        "seeds": [0],
+        "numbers": numbers,
+        "runs": runs,
+    }
+    write_atomically(out, json.dumps(record, indent=1) + "\n")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=[*VARIANTS, "vote"])
+    parser.add_argument("what", choices=[*VARIANTS, "vote", "gather"])
     parser.add_argument("folder", type=Path)
+    parser.add_argument("record", type=Path, nargs="?", help="file that gather writes")
     parser.add_argument("--seconds", type=float, default=480)
     parser.add_argument("--at", type=float, default=0.0, help="when learning starts, in seconds since 1970")
     parser.add_argument("--kernels", default="auto", choices=["auto", "plain", "fused"])
@@ -386,6 +422,8 @@ def main() -> None:
     options = parser.parse_args()
     if options.what == "vote":
         vote(options.folder, options.views, options.device, options.count, options.skip)
+    elif options.what == "gather":
+        gather(options.folder, options.record)
     else:
         learn(options.what, options)
 
