@@ -32,7 +32,7 @@ from charm.tasks.sources import load_source
 CONTEXT = 750  # tokens that a token of an answer to ARC-AGI-1's evaluation tasks sees, on average
 SPARE = 600  # tokens that steps may add to it
 SHAPES = [(64, 4, 3), (64, 4, 2), (32, 4, 3), (32, 2, 3), (64, 2, 3), (128, 4, 2), (32, 1, 3)]  # keys, warps, stages
-IN_FLIGHT = (32, 128, 512, 1024, 2048, 4096)
+IN_FLIGHT = (64, 256, 1023, 1024, 2048, 4096)
 
 
 def milliseconds(work: Callable[[], object], repeats: int = 20) -> float:

@@ -6,7 +6,7 @@ to guess: the tokens of the guessed answer at the same place, those of the row a
 answer goes with the one that would have been right most lately.
 
 A step touches only tensors that stay where they are and never waits for the device, so it is recorded as a CUDA graph,
-one for each of a few numbers of answers, and replayed `LOOK_EVERY` times between looks at which answers have ended. It
+one for each of a few numbers of answers, and replayed a few times between looks at which answers have ended. It
 is some 200 kernels: launched one by one, they take the host far longer than the GPU.
 
 Keys and values of all answers share one store. An answer has a stretch of it, long enough for the longest that it may
@@ -39,11 +39,11 @@ from charm.tasks.keyed import Numbers
 from charm.tasks.keys import Keys
 from charm.tasks.sequences import END, LONGEST, LONGEST_ANSWER, Pack, pack_pairs
 
-LOOK_EVERY = 8  # steps between looks at which answers have ended
-MANY = 1024  # answers whose step reads fewer tokens of each: there, each more costs time
+LOOK_EVERY, LOOK_EVERY_MANY = 16, 8  # steps between looks at which answers have ended
+MANY = 1024  # answers whose steps read fewer tokens of each, as each costs time there, and take longer
 TOKENS, TOKENS_OF_MANY = 16, 8  # that a step reads of each answer: the newest and guesses
 WAYS = 3  # to guess
-FEWEST = 32  # answers of the smallest recorded step; each larger one has twice as many
+SIZES = (64, 256, 1024)  # answers of the recorded steps, and as many as there are slots
 REFILL = 8  # new answers begin when one in so many slots is free
 READ, READ_PADDED = 65_536, 8192  # tokens of questions and guesses in a pack
 KERNEL_WIDTHS = (16, 32, 64, 128)  # of a head
@@ -191,16 +191,13 @@ class Decoder:
         return read
 
     def _advance(self, slot_B: Numbers) -> None:
-        """Write the next `LOOK_EVERY` tokens of the answers in these slots."""
-        count = FEWEST
-        while count < len(slot_B):
-            count *= 2
-        count = min(count, self.slots)
+        """Take a few steps with the answers in these slots."""
+        count = min(size for size in (*SIZES, self.slots) if size >= len(slot_B))
         step = self._recorded(count) if self.kept.is_cuda else partial(self._step, count)
         filled_B = np.full(count, self.slots)
         filled_B[: len(slot_B)] = slot_B
         self.slot_B[:count] = torch.from_numpy(filled_B).to(self.kept.device)
-        for _ in range(LOOK_EVERY):
+        for _ in range(LOOK_EVERY_MANY if count >= MANY else LOOK_EVERY):
             step()
 
     def _recorded(self, count: int) -> Callable[[], None]:

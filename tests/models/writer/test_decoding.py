@@ -134,6 +134,7 @@ def test_answers_in_flight_are_those_of_plain_writing(changes: dict[str, Any], m
         case.agrees(Decoder(case.writer, slots, room, int(stretch_N.max())).write(case.guessed))
     monkeypatch.setattr(decoding, "READ_PADDED", int(read_N.max()))  # packs of one or two
     monkeypatch.setattr(decoding, "MANY", 5)
+    monkeypatch.setattr(decoding, "SIZES", (2,))
     decoder = Decoder(case.writer, 5, 10**4, int(stretch_N.max()))
     case.agrees(decoder.write(case.guessed))
     case.agrees(decoder.write(case.guessed))  # what was written before is not in the way
@@ -243,6 +244,7 @@ class TestOnAGpu:
     def test_recorded_steps_write_what_launched_ones_do(
         self, changes: dict[str, Any], monkeypatch: pytest.MonkeyPatch
     ) -> None:
+        monkeypatch.setattr(decoding, "SIZES", (32,))
         case = Case(90, **changes)
         longest = int(case.guessed.needs()[1].max())
         decoder = Decoder(case.writer, 64, 10**4, longest)
