@@ -371,9 +371,33 @@ MUTATIONS = (
     ),
     Mutation(
         "the original is not the first view",
-        "        first.sort()  # in the order drawn\n",
+        "            first.sort()  # in the order drawn\n",
         "",
         ("test_augment.py",),
+    ),
+    Mutation(
+        "counts of right answers fall as votes grow",
+        "pooled[-2].right * pooled[-1].of >= pooled[-1].right * pooled[-2].of",
+        "False",
+        ("evaluation/test_calibration.py",),
+    ),
+    Mutation(
+        "counts of other weights are said of these",
+        'same = found.mode == mode and found.weights == fingerprint(model / "model.safetensors")["sha256"]',
+        "same = found.mode == mode",
+        ("evaluation/test_calibration.py",),
+    ),
+    Mutation(
+        "votes that no view can cast are counted as cast",
+        "voted = 0 if self.unasked & own.keys() else min(views, self.views[name])",
+        "voted = 0 if self.unasked & own.keys() else views",
+        ("test_solve.py",),
+    ),
+    Mutation(
+        "a second solve without an answer erases the answers of the first",
+        "        if self.replaces and not self.found:\n",
+        "        if False:\n",
+        ("solving/test_submission.py",),
     ),
     Mutation(
         "known views are given out in the order of their codes",
