@@ -92,6 +92,8 @@ def _note(course: TaskCourse) -> str:
         parts.append(f"{newest['updates']:,} updates, {newest['views']:,} views voted")
         if newest["exact"] is not None:
             parts.append(f"{newest['exact']:.0%} of the last demonstrations exact")
+        if "counted" in newest:
+            parts.append(f"such votes: {newest['counted']}")
     if course.problem != "":
         parts.append(f"failed: {course.problem}" if course.problem else "not finished")
     return "; ".join(parts)

@@ -70,8 +70,10 @@ def solved(tmp_path: Path) -> Path:
         ranked = [
             [{"grid": grid, "votes": 8 - 2 * n, "confidence": 0.5} for n, grid in enumerate(grids)] for grids in tests
         ]
+        for candidates in ranked:
+            candidates[0]["often"] = "possible: answers with such votes were right in 8 of 20 cases"
         how = {"seconds": 1.0, "updates": 1200, "views": 8, "cast": 16, "loss": 0.5, "exact": 0.75, "doubt": ""}
-        return {"task": task, **how, "tests": ranked, "time": 1.0}
+        return {"task": task, **how, "counted": "counted on a toy's tasks", "tests": ranked, "time": 1.0}
 
     answers = [[digits(pair.output) for pair in one.test if pair.output is not None] for one in (right, near)]
     lines: list[dict[str, Any]] = [
@@ -135,8 +137,13 @@ def test_tasks_are_searched_and_opened_in_a_browser(solved: Path, page: Page) ->
     names.first.click()
     body = page.locator(".task[open] .body")
     assert "1,200 updates, 8 views voted" in body.inner_text()
+    assert "such votes: counted on a toy's tasks" in body.inner_text()
     third = body.locator("figure").filter(has=page.get_by_text("candidate 3", exact=True)).first
     assert "4 votes, 25.0%" in third.inner_text()
+    first = body.locator("figure").filter(has=page.get_by_text("candidate 1", exact=True)).first
+    told = "possible: answers with such votes were right in 8 of 20 cases"
+    assert told in first.inner_text()
+    assert told not in third.inner_text()
     assert third.get_attribute("class") == "right"
     assert page.locator("#examples section").all_inner_texts()[0].startswith("Solved")
 

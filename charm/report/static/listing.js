@@ -31,7 +31,7 @@ function candidateOf(candidate, truth, steps, sure, views) {
   const verdict = difference(candidate.grid, truth);
   const lines = [verdict, plural(candidate.votes, "vote") + ", " + percent(candidate.share),
     candidate.weight === null ? "" : "weight " + candidate.weight,
-    sure + " " + candidate.confidence.toFixed(3)];
+    sure + " " + candidate.confidence.toFixed(3), candidate.often || ""];
   const made = figure(candidate.grid, "candidate " + candidate.rank.toLocaleString("en"), "", truth);
   const caption = made.lastChild;
   for (const text of lines) if (text) caption.append(element("br"), text);
