@@ -98,8 +98,9 @@ def _without(config: Any, free: Collection[str]) -> dict[str, Any]:
 
 
 def differences_text(old: Any, new: Any, name: str = "") -> str:
-    """Say by their flags which settings differ, as in "--recipe.steps 100, now 200"; "" if none does."""
-    return "; ".join(f"--{flag.replace('_', '-')} {was}, now {now}" for flag, was, now in _differences(old, new, name))
+    """Say by their flags which settings differ, as in "--steps 100, now 200"; "" if none does."""
+    found = ((flag.removeprefix("recipe."), was, now) for flag, was, now in _differences(old, new, name))
+    return "; ".join(dict.fromkeys(f"--{flag.replace('_', '-')} {was}, now {now}" for flag, was, now in found))
 
 
 def _differences(old: Any, new: Any, name: str = "") -> Iterator[tuple[str, Any, Any]]:

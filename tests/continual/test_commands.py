@@ -52,6 +52,8 @@ def test_adapt_writes_tables_and_figures_over_all_methods_so_far(
     assert paper.read_bytes() != ours.read_bytes()
     with pytest.raises(CharmError, match="no method"):
         adapt(base, method="best", **small)  # type: ignore[arg-type]
+    with pytest.raises(CharmError, match=r"different settings \(--batch 4, now 8\); use the same ones"):
+        adapt(base, method="memory-only", **{**small, "batch": 8})  # type: ignore[arg-type]
 
 
 def test_bases_are_compared_in_one_folder_and_blind_tasks_are_not_drawn(
