@@ -75,15 +75,17 @@ class TaskSlots(Slots):
         super().__init__(network, joined, data.bank.to(device), data.keys().to(device), (0, joined.slots))
         self.each = each
 
-    def prepare(self, step: int, seed: int) -> None:
-        taken, self._taken = self._taken, HostCopy(self.halted_B)
-        self._replace(taken)
+    def prepare(self, step: int, seed: int) -> TaskSlots:
+        halted = HostCopy(self.halted_B)
+        self._replace_taken()
+        self._taken = halted
         counters = 2 * (step * self.each + np.arange(self.each))
         drawn = [
             np.stack([keyed.uniform(key, counters), keyed.uniform(key, counters + 1)], axis=1)
             for key in self.exploration_keys
         ]
         self.exploration_B2.copy_(to_device(np.concatenate(drawn).astype(np.float32), self.exploration_B2.device))
+        return self
 
 
 def learn_together(job: StreamJob) -> float:

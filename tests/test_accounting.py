@@ -16,7 +16,7 @@ from charm.devices import place
 from charm.errors import CharmError
 from charm.memory import CoSE
 from charm.models.canvas.backbone import count_parameters
-from charm.models.canvas.config import CanvasConfig, hrm, trm
+from charm.models.canvas.config import HRM, TRM, CanvasConfig
 from charm.models.model import CharmModel, ModelConfig
 from charm.paper.counts import ARC1_REARC
 from charm.tasks.augment import draw_views
@@ -44,7 +44,7 @@ DESIGNS = {
 }
 
 
-@pytest.mark.parametrize("reasoner", [CanvasConfig(), trm(), hrm()], ids=lambda config: config.kind)
+@pytest.mark.parametrize("reasoner", [CanvasConfig(), TRM, HRM], ids=lambda config: config.kind)
 @pytest.mark.parametrize("memory", DESIGNS.values(), ids=DESIGNS.keys())
 def test_the_components_sum_to_the_model(memory: MemoryConfig, reasoner: CanvasConfig) -> None:
     config = ModelConfig(replace(reasoner, width=64, heads=4, layers=1), memory)

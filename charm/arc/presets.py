@@ -13,8 +13,8 @@ from typing import Any
 
 from charm.domains import DOMAINS
 from charm.errors import CharmError
-from charm.models.canvas.config import CanvasConfig, hrm, trm
-from charm.models.vit.config import VitConfig, loopvit, loopvit_medium, loopvit_small, varc
+from charm.models.canvas.config import HRM, TRM, CanvasConfig
+from charm.models.vit.config import LOOPVIT, LOOPVIT_MEDIUM, LOOPVIT_SMALL, VARC, VitConfig
 from charm.models.writer.config import WriterConfig
 from charm.runs.settings import SHORT_RUN, OptimizerConfig, TrainConfig
 from charm.tasks.dataset import DataConfig
@@ -47,7 +47,7 @@ def arc1_train() -> TrainConfig:
     """Train for ablations: learn the training tasks' demonstrations, answer their test inputs; TRM backbone, 170k."""
     return TrainConfig(
         data=TRAINING_TASKS,
-        reasoner=trm(),
+        reasoner=TRM,
         memory=MemoryConfig(gate=True, dihedral="slots"),
         optimizer=ADAMW,
         steps=170_000,
@@ -69,12 +69,12 @@ def urm_arc1() -> TrainConfig:
 
 def trm_arc1() -> TrainConfig:
     """Train TRM with its full table on ARC-AGI-1 and ConceptARC, no synthetic data; 100,000 epochs."""
-    return replace(urm_arc1(), reasoner=trm(), steps=519_000)
+    return replace(urm_arc1(), reasoner=TRM, steps=519_000)
 
 
 def hrm_arc1() -> TrainConfig:
     """Train HRM with its full table on ARC-AGI-1 and ConceptARC, no synthetic data; it has no moving average."""
-    return replace(trm_arc1(), reasoner=hrm(), optimizer=replace(ADAM_ATAN2, ema=0.0))
+    return replace(trm_arc1(), reasoner=HRM, optimizer=replace(ADAM_ATAN2, ema=0.0))
 
 
 def on_arc2(base: Callable[[], TrainConfig], steps: int) -> TrainConfig:
@@ -105,7 +105,7 @@ def varc_arc1() -> TrainConfig:
             canvas="large",
             scales=0,
         ),
-        reasoner=varc(),
+        reasoner=VARC,
         memory=FULL_TABLE,
         optimizer=OptimizerConfig(
             dense="adamw",
@@ -125,13 +125,13 @@ def varc_arc1() -> TrainConfig:
         steps=157_000,
         batch=256,
         keep_checkpoints=0,  # the best on the held-out pairs is chosen afterwards
-        evaluate_loops=varc().voting_steps,
+        evaluate_loops=VARC.voting_steps,
     )
 
 
-def loopvit_arc1(size: Callable[[], VitConfig] = loopvit) -> TrainConfig:
+def loopvit_arc1(size: VitConfig = LOOPVIT) -> TrainConfig:
     """Train one of LoopViT's sizes, the large one by default, as VARC is trained."""
-    return replace(varc_arc1(), reasoner=size(), memory=replace(FULL_TABLE, rank=size().width))
+    return replace(varc_arc1(), reasoner=size, memory=replace(FULL_TABLE, rank=size.width))
 
 
 # Few recurrences and refinement steps: at this length the number of examples counts most.
@@ -197,12 +197,7 @@ def speedrun_public() -> TrainConfig:
     base = speedrun()
     # Few views of the many generated pairs, and many repeats: half of all examples are of the tasks to be answered.
     data = DataConfig(
-        synthetic=("rearc",),
-        auxiliary=(),
-        views=256,
-        synthetic_view_count=16,
-        canvas="fit",
-        evaluate_repeats=18,
+        synthetic=("rearc",), auxiliary=(), views=256, synthetic_view_count=16, canvas="fit", evaluate_repeats=18
     )
     return replace(base, data=data, steps=15_500)
 
@@ -284,8 +279,8 @@ PRESETS: dict[str, Callable[[], TrainConfig]] = {
     **{function.__name__.replace("_", "-"): function for function in _FUNCTIONS},
     "trm-arc2": partial(on_arc2, trm_arc1, 726_000),
     "hrm-arc2": partial(on_arc2, hrm_arc1, 726_000),
-    "loopvit-medium-arc1": partial(loopvit_arc1, loopvit_medium),
-    "loopvit-small-arc1": partial(loopvit_arc1, loopvit_small),
+    "loopvit-medium-arc1": partial(loopvit_arc1, LOOPVIT_MEDIUM),
+    "loopvit-small-arc1": partial(loopvit_arc1, LOOPVIT_SMALL),
 }
 
 

@@ -10,7 +10,7 @@ from charm.automata.dataset import CarData
 from charm.automata.keys import CarMemory
 from charm.automata.run import CarConfig
 from charm.errors import CharmError
-from charm.models.canvas.config import car as reasoner
+from charm.models.canvas.config import CAR
 from charm.runs.settings import SHORT_RUN, OptimizerConfig
 
 CAR_MEMORIES = {
@@ -26,7 +26,7 @@ CAR_MEMORIES = {
 def car_single() -> CarConfig:
     """Train on the paper's single-horizon split: each of 1,500 rules at one horizon, 500k updates."""
     return CarConfig(
-        reasoner=reasoner(),
+        reasoner=CAR,
         memory=CAR_MEMORIES["three-factor-cose"],
         optimizer=OptimizerConfig(dense="adamw", factors="adamw", factor_lr=1e-2),
         steps=500_000,
@@ -51,9 +51,7 @@ def car_small() -> CarConfig:
     return replace(
         car_single(),
         data=CarData(BenchmarkConfig(families=("life",)), horizons=(1, 2), canvas=16),
-        reasoner=replace(
-            reasoner(), recurrences=4, horizon=4, refinement_steps=1, prefix=1, rope="2d", rope_base=100.0
-        ),
+        reasoner=replace(CAR, recurrences=4, horizon=4, refinement_steps=1, prefix=1, rope="2d", rope_base=100.0),
         optimizer=replace(SHORT_RUN, cooldown=0.4, ema=0.99),
         steps=1_500,
         batch=512,

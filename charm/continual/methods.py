@@ -42,16 +42,11 @@ class Method:
     """Of the pull that holds shared weights back at the base, if nothing else is asked for; 0 for none."""
     by_importance: bool = False
     """Whether a weight is pulled by its importance to pretraining; otherwise all are pulled alike."""
-    form: Literal["free", "low rank", "units"] = "free"
-    """How shared weights are updated."""
-    rehearses: bool = False
-    """Every second update is a pretraining batch."""
-    replays: bool = False
-    """Every second update is a batch of earlier tasks, from a buffer of them."""
-    restores: bool = False
-    """Each task starts from the base; there is no single final model."""
-    joint: bool = False
-    """All tasks are learned together, for as many updates as one after the other."""
+    form: Literal["free", "low rank", "units"] = "free"  # how shared weights are updated
+    rehearses: bool = False  # every second update is a pretraining batch
+    replays: bool = False  # every second update is a batch of earlier tasks, from a buffer of them
+    restores: bool = False  # each task starts from the base; there is no single final model
+    joint: bool = False  # all tasks are learned together, for as many updates as one after the other
 
 
 def make_anchor(method: Method, base: Base, scope: Scope, recipe: Recipe, strength: float | None = None) -> Anchor:

@@ -23,15 +23,6 @@ def record_file(out: Path, kind: str, number: int) -> Path:
     return out / kind / f"{number:04d}{'.safetensors' if kind == 'rows' else '.json'}"
 
 
-def remove_later(out: Path, stages: int) -> bool:
-    """Remove what stages after these wrote; returns whether there was any."""
-    files = (path for kind in ("stages", "rechecks", "rows") for path in (out / kind).glob("*.*"))
-    later = [path for path in files if path.stem.isdecimal() and int(path.stem) > stages]
-    for path in later:
-        path.unlink()
-    return bool(later)
-
-
 def check_records(out: Path, stages: int, rechecked: Iterable[int]) -> None:
     """Refuse to resume after these stages without their records: the models of those stages are gone."""
     missing = [path for n in rechecked if not (path := record_file(out, "rechecks", n)).is_file()]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from statistics import mean
 from typing import Any
@@ -107,7 +107,9 @@ def write_results(groups: Sequence[Runs], out: Path) -> list[Path]:
     write_json(written[1], [run for runs in groups for run in runs])
     if series := tradeoff(groups):
         written.append(out / "parameters.png")
-        figures.save(figures.cl_tradeoff(series, hollow_labels(groups)), written[-1])
+        named = zip(labels_of(groups), groups, strict=True)
+        hollow = [label for label, runs in named if runs[0]["method"] == "oracle"]  # without a single model in the end
+        figures.save(figures.cl_tradeoff(series, hollow), written[-1])
     if series := retained(groups):
         written.append(out / "retained.png")
         figures.save(figures.cl_retained(series), written[-1])
@@ -127,43 +129,30 @@ def labels_of(groups: Sequence[Runs]) -> list[str]:
     return labels
 
 
-def hollow_labels(groups: Sequence[Runs]) -> list[str]:
-    """Return the names of groups without a single model in the end."""
-    named = zip(labels_of(groups), groups, strict=True)
-    return [label for label, runs in named if runs[0]["method"] == "oracle"]
-
-
-def _series(groups: Sequence[Runs], points: Callable[[Runs], list[Point]]) -> Series:
-    found = {label: points(runs) for label, runs in zip(labels_of(groups), groups, strict=True)}
-    return {label: some for label, some in found.items() if some}
+def _series(groups: Sequence[Runs], x: str, y: str, scale: float) -> Series:
+    """Return the measure `y` in percent of each group over the mean of `x`, of runs that have both."""
+    series = {}
+    for label, runs in zip(labels_of(groups), groups, strict=True):
+        if both := [run for run in runs if None not in (run[x], run[y])]:
+            series[label] = [Point(scale * _mean(both, x), tuple(100 * run[y] for run in both))]
+    return series
 
 
 def tradeoff(groups: Sequence[Runs]) -> Series:
     """Return final accuracy in percent over updated parameters for each task, of the groups that have one."""
-
-    def points(runs: Runs) -> list[Point]:
-        values = tuple(100 * value for value in _values(runs, "final pass@2"))
-        return [Point(_mean(runs, "updated_parameters"), values)] if values else []
-
-    return _series(groups, points)
+    return _series(groups, "updated_parameters", "final pass@2", 1)
 
 
 def retention(groups: Sequence[Runs]) -> Series:
     """Return final accuracy in percent on the base's puzzles over that on the stream, of groups that have both."""
-
-    def points(runs: Runs) -> list[Point]:
-        both = [run for run in runs if run["final pass@2"] is not None and run["base after"] is not None]
-        values = tuple(100 * run["base after"] for run in both)
-        return [Point(100 * _mean(both, "final pass@2"), values)] if both else []
-
-    return _series(groups, points)
+    return _series(groups, "final pass@2", "base after", 100)
 
 
 def retained(groups: Sequence[Runs]) -> Series:
     """Return accuracy in percent on the whole stream along it, at the stages that all seeds have."""
-    return _series(
-        groups, lambda runs: common_points([{stage: 100 * value for stage, value in run["retained"]} for run in runs])
-    )
+    curves = [[{stage: 100 * value for stage, value in run["retained"]} for run in runs] for runs in groups]
+    found = zip(labels_of(groups), map(common_points, curves), strict=True)
+    return {label: points for label, points in found if points}
 
 
 def _values(runs: Runs, name: str) -> list[float]:

@@ -32,7 +32,7 @@ from torch import Tensor
 from charm.config import at_least, to_json
 from charm.continual.drift import changed_values, distance, snapshot
 from charm.continual.methods import FISHER_BATCHES, METHODS, Base, make_anchor, method_named, reservoir
-from charm.continual.records import check_records, record_file, remove_later, summarize, write_matrices
+from charm.continual.records import check_records, record_file, summarize, write_matrices
 from charm.continual.streams import load_stream
 from charm.devices import Place
 from charm.errors import CharmError, charm_errors
@@ -40,7 +40,7 @@ from charm.evaluation.predict import Request, predict
 from charm.evaluation.protocols import Ballot
 from charm.evaluation.ranking import rank
 from charm.evaluation.scoring import AnswerKey, Scores, score
-from charm.files import fingerprint, locked, read_sealed, write_atomically, write_sealed
+from charm.files import fingerprint, lock_folder, read_sealed, write_atomically, write_sealed
 from charm.models.model import TRAINING, CharmModel
 from charm.runs.checkpoint import newest_checkpoint, read_tensors, steps_of, storable, write_tensors
 from charm.runs.config import EngineConfig
@@ -102,10 +102,8 @@ class StreamOptions(EngineConfig):
         super().__post_init__()
         at_least(1, self, "evaluate_views", "base_views", "base_tasks", "recheck_every")
         at_least(1, self, "buffer", "rank", "units")
-        if self.tasks < 0 or self.views < 0:
-            raise CharmError(f"tasks and views must be >= 0 (0 for all), got {self.tasks} and {self.views}")
-        if self.recipe.steps < 1:
-            raise CharmError("a stage needs at least 1 update")
+        at_least(0, self, "tasks", "views")
+        at_least(1, self.recipe, "steps", where="recipe.")
         method, _ = method_named(self.method, self.scope)
         if self.strength is not None and not method.strength:
             raise CharmError(f"strength is for l2sp and ewc; the method {self.method} does not use it")
@@ -158,7 +156,7 @@ def run_stream(
     engine = train(config, lambda: StreamJob(base, out, config, place, say), out, place, begun, say)
     # The oracle has no evaluation at the end: it keeps no model to ask.
     if engine.step == updates and (engine.evaluated() or not config.evaluates_at(updates)):
-        with locked(out, "training run"):
+        with lock_folder(out, "training run"):
             engine.job.finish()
     if not engine.finished:
         raise engine.interrupt
@@ -247,7 +245,12 @@ class StreamJob(Job):
             self.evaluate(Exam(out, self.options.method, step, self.say, lambda: False))
 
     def forget(self, out: Path, step: int) -> bool:
-        return remove_later(out, step // self.options.recipe.steps)
+        files = (path for kind in ("stages", "rechecks", "rows") for path in (out / kind).glob("*.*"))
+        done = step // self.options.recipe.steps
+        later = [path for path in files if path.stem.isdecimal() and int(path.stem) > done]
+        for path in later:
+            path.unlink()
+        return bool(later)
 
     def update(self, step: int) -> dict[str, Tensor]:
         stage, inside = divmod(step, self.options.recipe.steps)
@@ -302,7 +305,7 @@ class StreamJob(Job):
         return Form(self.shared)
 
     def _usage(self, data: Dataset, batches: int, seed: int) -> Usage:
-        return unit_usage(self.model, data, self.options.recipe.batch, batches, seed)
+        return unit_usage(self.model, data, self.place, self.options.recipe.batch, batches, seed)
 
     def kept_bytes(self) -> int:
         """Count what the method keeps besides the model: copies of the base, importances, counts, examples."""
@@ -313,7 +316,7 @@ class StreamJob(Job):
             tensors += [bank.cells, bank.shape]
         return sum(tensor.numel() * tensor.element_size() for tensor in tensors)
 
-    def _learned(self, stage: int) -> tuple[str, ...]:
+    def _tasks_learned_in(self, stage: int) -> tuple[str, ...]:
         """Return the tasks whose rows move in this stage (from 0)."""
         return self.stream.ids if self.method.joint else self.stream.ids[stage : stage + 1]
 
@@ -340,7 +343,7 @@ class StreamJob(Job):
             "shared_parameters": shared,
             "kept_bytes": kept,
             "views": len(self.model.instances.rows(task.id)),
-            "changed_values": self._changed(self._learned(number - 1), when),
+            "changed_values": self._count_changes(self._tasks_learned_in(number - 1), when),
             "distance": distance(self.base, self.shared),
             **({} if self.method.joint else {name: scores.get(name) for name in ("pass@1", "pass@2")}),
             **({} if self.asked is None else {"pass@2 before": self.asked}),
@@ -351,13 +354,12 @@ class StreamJob(Job):
                 for name, parameter in self.shared.items():
                     parameter.copy_(self.base[name])
         self.before = snapshot(self.model)
-        record["learning_seconds"] = round(learning, 3)
-        record["seconds"] = round(time.monotonic() - self.began, 3)
+        record |= {"learning_seconds": round(learning, 3), "seconds": round(time.monotonic() - self.began, 3)}
         write_sealed(record_file(self.out, "stages", number), record)
         answered = f", pass@2 {scores['pass@2']:.0%}" if "pass@2" in scores else ""
         self.say(f"{when}: loss {loss:.3f}{answered}")
 
-    def _changed(self, learned: tuple[str, ...], when: str) -> int:
+    def _count_changes(self, learned: tuple[str, ...], when: str) -> int:
         """Count the shared values that differ from what the last stage left; it is an error if anything else does."""
         drifted = changed_values(self.model, self.before, loop.private_rows(self.model, learned))
         for name, count in drifted.items():
@@ -373,7 +375,7 @@ class StreamJob(Job):
         if exam.stop():
             return None
         base = self._score(self.base_data, self.base_answers, self.options.base_views)
-        self._changed((), f"recheck after {stage} stages")  # to ask must not change a thing
+        self._count_changes((), f"recheck after {stage} stages")  # to ask must not change a thing
         learned = set(self.stream.ids if self.method.joint else self.stream.ids[:stage])
         solved = [task.task_id for task in stream.tasks if task.outcome == "solved"]
         record = {
@@ -412,7 +414,7 @@ class StreamJob(Job):
 
     def _rows(self, stage: int) -> dict[str, Tensor]:
         """Return the rows that this stage (from 0) moves."""
-        own = loop.private_rows(self.model, self._learned(stage))
+        own = loop.private_rows(self.model, self._tasks_learned_in(stage))
         return {name: table.weight[own[name]] for name, table in loop.private_tables(self.model).items()}
 
     def _save_rows(self, number: int) -> dict[str, Any]:
@@ -425,9 +427,8 @@ class StreamJob(Job):
 
     def save(self, folder: Path) -> None:
         stage, inside = divmod(self.made, self.options.recipe.steps)
-        tensors: dict[str, Tensor] = {}
-        if self.adaptation is not None or not self.method.restores:
-            tensors |= self.shared
+        keeps = self.adaptation is not None or not self.method.restores
+        tensors: dict[str, Tensor] = {**self.shared} if keeps else {}
         if self.adaptation is not None:
             tensors |= self._rows(stage)
             tensors |= {f"loop/{name}": tensor for name, tensor in self.adaptation.state().items()}
@@ -446,13 +447,13 @@ class StreamJob(Job):
         tensors = read_tensors(folder / "stream.safetensors")
         if not (self.method.joint or self.method.restores):
             for number in range(1, stage + 1):
-                self._put_rows(self._learned(number - 1), read_tensors(record_file(self.out, "rows", number)))
+                self._put_rows(self._tasks_learned_in(number - 1), read_tensors(record_file(self.out, "rows", number)))
         for name, parameter in self.shared.items():
             if name in tensors:
                 parameter.copy_(tensors[name])
         if inside or (step and self.method.joint):
             self.adaptation = self._adaptation(stage)
-            self._put_rows(self._learned(stage), tensors)
+            self._put_rows(self._tasks_learned_in(stage), tensors)
             self.adaptation.restore({n[5:]: value for n, value in tensors.items() if n.startswith("loop/")})
         self.before = snapshot(self.model)
         if inside:

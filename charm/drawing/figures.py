@@ -32,8 +32,7 @@ FORMATS = ("pdf", "svg", "png")
 
 class Point(NamedTuple):
     x: float
-    values: tuple[float, ...]
-    """One value for each seed."""
+    values: tuple[float, ...]  # one value for each seed
 
     @property
     def mean(self) -> float:

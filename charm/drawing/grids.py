@@ -16,7 +16,7 @@ from charm.errors import CharmError
 from charm.files import write_atomically
 from charm.tasks.canvas import BOUNDARY, FIRST_COLOR, VOCABULARY, Tokens
 from charm.tasks.svg import HATCH, LINE, PALETTE, tile_svg
-from charm.tasks.task import Pair, Task
+from charm.tasks.task import Grid, Pair, Task
 
 INK = "#222222"
 # Digits are white on black, blue, red, magenta and maroon, where white is easier to read.
@@ -197,15 +197,14 @@ def _all_labels(panel: Panel, digits: bool) -> list[Label]:
 
 def captioned_pairs(task: Task) -> list[list[tuple[str, Pair]]]:
     """Return the demonstrations and the tests, each pair with its caption."""
+
+    def size(grid: Grid | None) -> str:
+        return "?" if grid is None else f"{grid.shape[0]}x{grid.shape[1]}"
+
     return [
-        [(_caption(f"{name} {number}", pair), pair) for number, pair in enumerate(pairs)]
+        [(f"{name} {n}: {size(pair.input)} → {size(pair.output)}", pair) for n, pair in enumerate(pairs)]
         for name, pairs in (("train", task.train), ("test", task.test))
     ]
-
-
-def _caption(name: str, pair: Pair) -> str:
-    sizes = ["?" if one is None else f"{one.shape[0]}x{one.shape[1]}" for one in (pair.input, pair.output)]
-    return f"{name}: {sizes[0]} → {sizes[1]}"
 
 
 def title_of(task: Task) -> str:

@@ -18,10 +18,10 @@ from torch import Tensor
 
 from charm.errors import CharmError
 from charm.runs.votes import Candidates, Votes, distinct
+from charm.tasks.canvas import FIRST_COLOR
 from charm.tasks.task import COLORS, MAX_SIDE, Grid
 from charm.tasks.view import DIHEDRAL_INVERSE, DIHEDRAL_READS, decode
 
-FIRST_COLOR = 2  # token of colour 0; tokens below it are pad and boundary
 OUTSIDE = 255  # marks cells outside a grid in a padded array; adding one wraps to 0, which the hash uses
 
 # How the inverse of each symmetry reads its source: axes swapped, rows reversed, columns reversed.

@@ -74,7 +74,12 @@ def evaluate_run(
     Expected(asked, blank=options.blank_memory).require_all(folder)
     data = replace(config.data, tasks=options.tasks or config.data.tasks)
     folder, lacking, steps = _lacking_votes(folder, protocol, place, options)
-    _make_votes(folder, lacking, data, protocol, place, options)
+    views, made_by, questions = None if protocol.views == "all" else protocol.views, run_of(run), None
+    for step in lacking:
+        model = CharmModel.from_pretrained(folder_of(run, step), place.device)
+        questions = questions or load_dataset(data, model.instances)
+        request = Request(model, questions, protocol.loops, views, options.batch, blank_memory=options.blank_memory)
+        vote(request, place, folder, step, made_by)
     place.barrier()
     if not place.is_main:
         return None
@@ -82,20 +87,6 @@ def evaluate_run(
         name, protocol = "blank", replace(protocol, window="current")
     found = evaluate_votes(folder, protocol, data, steps, bool(options.tasks))
     return write_evaluation(run, "tasks" if options.tasks else name, found, options.tasks)
-
-
-def _make_votes(
-    folder: Path, steps: Sequence[int], data: DataConfig, protocol: Protocol, place: Place, options: VoteOptions
-) -> None:
-    """Let the run's checkpoints of these steps vote."""
-    run, questions = folder.parent, None
-    for step in steps:
-        model = CharmModel.from_pretrained(folder_of(run, step), place.device)
-        if questions is None:
-            questions = load_dataset(data, model.instances)
-        views = None if protocol.views == "all" else protocol.views
-        request = Request(model, questions, protocol.loops, views, options.batch, blank_memory=options.blank_memory)
-        vote(request, place, folder, step, run_of(run))
 
 
 def as_asked(protocol: Protocol, reasoner: NetworkConfig) -> Protocol:
@@ -243,17 +234,13 @@ def vote(request: Request, place: Place, votes_folder: Path, step: int, run: str
         predict_votes(replace(request, advance=line.update), place, votes_folder, step, run)
 
 
-# Scores the votes on disk after a checkpoint has voted: (run folder, step) -> headline scores.
-Score = Callable[[Path, int], dict[str, float]]
-
-
 @dataclass(frozen=True)
 class Voting:
     """Lets the model vote on the data's questions into the run folder, and scores all votes so far."""
 
     loops: tuple[int, ...]
     views: int  # of each question; 0 is all
-    score: Score
+    score: Callable[[Path, int], dict[str, float]]  # (run folder, step) -> headline scores of the votes on disk
     asked: Mapping[Question, str]  # the data's questions, with hashes of their test inputs
 
     def examine(self, model: CharmModel, data: Dataset, place: Place, exam: Exam) -> LogEntry | None:

@@ -81,24 +81,29 @@ class Scores:
 def score(ranking: Ranking, answers: AnswerKey) -> Scores:
     """Score every question of the answer key; questions that the ranking does not know have no answer."""
     number = {question: q for q, question in enumerate(ranking.questions)}
-    return _scores(
-        {
-            question: _judge(ranking, number.get(question), question.test_index, answer)
-            for question, answer in answers.items()
-        }
-    )
+    results = {}
+    for question, answer in answers.items():
+        known = question in number
+        span = ranking.span(number[question]) if known else range(0)
+        shapes, rank = ranking.shape_K2[span.start : span.stop], None
+        if answer is not None:
+            # The hash finds the place, the cells decide.
+            same_hash = np.flatnonzero(ranking.hash_K[span.start : span.stop] == hash_grid(answer)).tolist()
+            rank = next((n + 1 for n in same_hash if np.array_equal(ranking.grid(span[n]), answer)), None)
+        outcome = _outcome(answer, {(height, width) for height, width in shapes.tolist() if height}, rank)
+        without = int(ranking.no_answer[number[question]]) if known else 0
+        results[question] = OutputResult(question.test_index, outcome, rank, len(span), without)
+    return _scores(results)
 
 
 def score_grids(ranked: Mapping[Question, Sequence[Grid]], answers: AnswerKey) -> Scores:
     """Score ranked grids, best first, where there is no ranking with its votes; none of them is empty."""
     results = {}
     for question, answer in answers.items():
-        grids = ranked.get(question, ())
-        rank, right_size = None, False
+        grids, rank = ranked.get(question, ()), None
         if answer is not None:
             rank = next((n for n, grid in enumerate(grids, 1) if np.array_equal(grid, answer)), None)
-            right_size = any(grid.shape == answer.shape for grid in grids)
-        outcome = _outcome(answer, bool(grids), rank, right_size)
+        outcome = _outcome(answer, {grid.shape for grid in grids}, rank)
         results[question] = OutputResult(question.test_index, outcome, rank, len(grids), 0)
     return _scores(results)
 
@@ -123,25 +128,12 @@ def _scores(results: Mapping[Question, OutputResult]) -> Scores:
     return Scores(metrics, len(scored), outputs, len(tasks) - len(scored), len(results) - outputs, tasks)
 
 
-def _judge(ranking: Ranking, question: int | None, test_index: int, answer: Grid | None) -> OutputResult:
-    span = range(0) if question is None else ranking.span(question)
-    no_answer_votes = 0 if question is None else int(ranking.no_answer[question])
-    places = slice(span.start, span.stop)
-    rank, right_size = None, False
-    if answer is not None:
-        # The hash finds the place, the cells decide.
-        same_hash = np.flatnonzero(ranking.hash_K[places] == hash_grid(answer)).tolist()
-        rank = next((i + 1 for i in same_hash if np.array_equal(ranking.grid(span[i]), answer)), None)
-        right_size = bool((ranking.shape_K2[places] == answer.shape).all(axis=1).any())
-    outcome = _outcome(answer, bool(ranking.shape_K2[places].any()), rank, right_size)
-    return OutputResult(test_index, outcome, rank, len(span), no_answer_votes)
-
-
-def _outcome(answer: Grid | None, answered: bool, rank: int | None, right_size: bool) -> str:
+def _outcome(answer: Grid | None, proposed: set[tuple[int, ...]], rank: int | None) -> str:
+    """Name the outcome of a question; `proposed` has the shapes of its candidates."""
     if answer is None:
         return "blind"
-    if not answered:
+    if not proposed:
         return "no answer"
     if rank is not None:
         return "solved" if rank <= SOLVED_AT else "near miss"
-    return "wrong cells" if right_size else "wrong size"
+    return "wrong cells" if answer.shape in proposed else "wrong size"

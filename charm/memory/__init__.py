@@ -9,33 +9,8 @@ from charm.memory.factors import Factor, KeyedTable, Lookup, RowTable, SlotPermu
 from charm.memory.optimizers import DenseAdamW, RowAdamW, RowSignSGD
 from charm.memory.parts import Key, MemoryModule, Rows, dense_parameters, row_parameters
 
-__all__ = [
-    "COMPOSERS",
-    "Add",
-    "CoSE",
-    "CoSEConfig",
-    "Composer",
-    "DenseAdamW",
-    "Factor",
-    "Film",
-    "FilmAdd",
-    "FilmHeads",
-    "Hypernetwork",
-    "Key",
-    "KeyedTable",
-    "Lookup",
-    "MemoryModule",
-    "MixtureOfExperts",
-    "ParameterGroups",
-    "RowAdamW",
-    "RowSignSGD",
-    "RowTable",
-    "Rows",
-    "SlotPermutation",
-    "Sum",
-    "TableMemory",
-    "dense_parameters",
-    "factor_parameters",
-    "grouped_parameters",
-    "row_parameters",
-]
+__all__ = ["COMPOSERS", "Add", "Composer", "Film", "FilmAdd", "FilmHeads", "Hypernetwork", "MixtureOfExperts"]
+__all__ += ["CoSE", "CoSEConfig", "ParameterGroups", "TableMemory", "grouped_parameters"]
+__all__ += ["Factor", "KeyedTable", "Lookup", "RowTable", "SlotPermutation", "Sum", "factor_parameters"]
+__all__ += ["DenseAdamW", "RowAdamW", "RowSignSGD"]
+__all__ += ["Key", "MemoryModule", "Rows", "dense_parameters", "row_parameters"]

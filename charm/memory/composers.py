@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import Tensor, nn
 
+from charm.config import refuse_below
 from charm.errors import CharmError
 from charm.initial import truncated_normal_
 from charm.memory.parts import MemoryModule, linear
@@ -24,9 +25,8 @@ class Composer(MemoryModule):
     def __init__(self, width: int | None = None, modifiers: int | None = None, **sizes: int) -> None:
         super().__init__()
         self.width, self.modifiers = width, modifiers
-        for name, size in {"width": width, "modifiers": modifiers, **sizes}.items():
-            if size is not None and size < 1:
-                raise CharmError(f"a composer's {name} must be >= 1, got {size}")
+        given = {"width": width, "modifiers": modifiers, **sizes}
+        refuse_below(1, {f"a composer's {name}": size for name, size in given.items()})
 
 
 class Add(Composer):

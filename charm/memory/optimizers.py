@@ -21,6 +21,7 @@ from torch import Tensor
 from torch.optim import SGD, Adagrad, AdamW, Optimizer, SparseAdam
 from torch.optim.optimizer import register_optimizer_step_pre_hook
 
+from charm.config import refuse_below
 from charm.errors import CharmError
 from charm.memory.parts import all_gather
 
@@ -29,9 +30,7 @@ class RowOptimizer(Optimizer):
     """row <- row (1 - lr * weight_decay) - lr * change, once per row that was read; the others stay unchanged."""
 
     def __init__(self, params: Iterable[Any], **settings: Any) -> None:
-        for name in ("lr", "eps", "weight_decay"):
-            if not settings.get(name, 0) >= 0:
-                raise CharmError(f"{name} must be >= 0, got {settings[name]}")
+        refuse_below(0, {name: settings.get(name) for name in ("lr", "eps", "weight_decay")})
         super().__init__(params, settings)
 
     def change(self, table: Tensor, ids_N: Tensor, grads_NC: Tensor, group: dict[str, Any]) -> Tensor:
@@ -117,20 +116,11 @@ class DenseAdamW(AdamW):
     where it was not read.
 
     By its momentum a row moves on between reads, so rarely read rows learn faster than with `RowAdamW`. A step costs
-    as much as the whole table is large, and tables must not grow.
+    as much as the whole table is large, and tables must not grow. Other `settings` are AdamW's.
     """
 
-    def __init__(
-        self,
-        params: Iterable[Any],
-        lr: float = 1e-2,
-        betas: tuple[float, float] = (0.9, 0.95),
-        eps: float = 1e-8,
-        weight_decay: float = 0.0,
-        gather: bool = True,
-        capturable: bool = False,
-    ) -> None:
-        super().__init__(params, lr, betas, eps, weight_decay, capturable=capturable)
+    def __init__(self, params: Iterable[Any], lr: float = 1e-2, gather: bool = True, **settings: Any) -> None:
+        super().__init__(params, lr, **{"betas": (0.9, 0.95), "weight_decay": 0.0, **settings})
         self.gather = gather
 
     @torch.no_grad()

@@ -73,8 +73,7 @@ class RowShard:
 
     rank: int
     world: int
-    rows: int
-    """Rows of the whole table."""
+    rows: int  # rows of the whole table
 
     @property
     def rows_each(self) -> int:

@@ -68,7 +68,7 @@ def whole_tables(module: nn.Module) -> dict[str, Tensor]:
 
 @contextmanager
 @torch.no_grad()
-def prefetched(table: Rows, ids: Tensor) -> Iterator[None]:
+def prefetch(table: Rows, ids: Tensor) -> Iterator[None]:
     """Fetch these rows, with all processes together; inside the block each may then read them alone."""
     shard = table.shard
     if shard is None:

@@ -26,17 +26,13 @@ class SolvingTraits:
     """Whether a group of tasks is learned in one copy of the weights; if not, each task has separate rows."""
     mode: Literal["memory", "full"] = "memory"
     """What learns if nothing else is asked for (`charm.solving.options.Mode`)."""
-    steps: int | None = 1000
-    """Updates of a group at most; None for as many as the time allows."""
+    steps: int | None = 1000  # updates of a group at most; None for as many as the time allows
     early: tuple[float, ...] = (0.0,)
     """Shares of the learning time after which a few views vote, in case that the command is killed: 0 before it begins,
     the others where there is much time and votes cost little."""
-    early_views: int = 8
-    """How many do on an accelerator."""
-    asked_at_once: int = 0
-    """Answers that an accelerator makes at once at least."""
-    long_seconds: float = math.inf
-    """Seconds from which compiling is worth its time."""
+    early_views: int = 8  # how many do on an accelerator
+    asked_at_once: int = 0  # answers that an accelerator makes at once at least
+    long_seconds: float = math.inf  # seconds from which compiling is worth its time
     filled: int = 0
     """Answers of a network that is compiled ahead, for the shapes of its updates and for votes in batches of this size;
     0 compiles with the first update."""
@@ -71,20 +67,16 @@ class NetworkConfig:
 
     unused: ClassVar[frozenset[str]] = frozenset()
     """Fields of a run that this network does not read, by dotted name: they keep their defaults and are no flags."""
-    described: ClassVar[str] = "a network"
-    """What the network is, in the words of a model card; the card adds the kind."""
-    canvas: ClassVar[str] = ""
-    """The only `data.canvas` that this network takes; "" for any."""
+    described: ClassVar[str] = "a network"  # what the network is, in the words of a model card; the card adds the kind
+    canvas: ClassVar[str] = ""  # the only `data.canvas` that this network takes; "" for any
     judges: ClassVar[bool] = False
     """Whether the network can say how likely a candidate is, so that likelihoods rank the votes."""
     starts_from_mean: ClassVar[bool] = False
     """Whether the vector of a new task starts as the mean of the known ones; otherwise at zero."""
-    fixed_depths: ClassVar[bool] = True
-    """Whether votes can be taken at `voting_steps` alone."""
+    fixed_depths: ClassVar[bool] = True  # whether votes can be taken at `voting_steps` alone
     sure: ClassVar[str] = "likelihood"
     """What the network's confidence in an answer is: a key of `charm.evaluation.protocols.SURE`."""
-    solving: ClassVar[SolvingTraits] = SolvingTraits()
-    """How the network solves unseen tasks."""
+    solving: ClassVar[SolvingTraits] = SolvingTraits()  # how the network solves unseen tasks
     limits: ClassVar[Mapping[str, tuple[float, float]]] = {"layers": (1, 1024)}
     """The least and the most of fields; other integers are from 1 to `MOST`."""
 

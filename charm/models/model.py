@@ -9,7 +9,7 @@ import json
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,54 +22,17 @@ from charm import hub
 from charm.config import from_json, to_json
 from charm.devices import has_bfloat16, require_finite
 from charm.errors import CharmError, charm_errors
-from charm.files import (
-    RECORD,
-    check_files,
-    fingerprint,
-    read_json,
-    read_sealed,
-    readable_like_its_folder,
-    write_sealed,
-)
+from charm.files import RECORD, check_files, fingerprint, read_json, read_sealed, readable_like_its_folder, write_sealed
 from charm.memory import CoSE, Lookup, RowTable
 from charm.memory.cose import CoSEConfig
-from charm.memory.sharding import prefetched
+from charm.memory.sharding import prefetch
 from charm.models.config import NetworkConfig
 from charm.models.network import Network
 from charm.tasks.instances import Instances
 from charm.tasks.keys import KeySchema, schema_named
 
 TRAINING = "training.json"  # in a saved model: the configuration of the run it comes from
-CARD = """\
----
-license: apache-2.0
-library_name: charm-arc
-tags:
-- arc-agi
-- charm
----
-
-# {name}
-
-A model for ARC-AGI of width {width}, with a memory of tasks: {network}.
-
-- made with CHARM, an independent implementation of *Structured Sparse Memory for Recurrent Reasoning* by Zhao, Wheeler,
-  Getty, Duan, Stevens and Xia (https://github.com/water-vapor/charm); these are not their weights
-- {total} parameters, {memory} of them in the task memory
-- its memory knows {tasks} tasks; new tasks get rows of their own when they are solved
-
-## Use it
-
-```python
-import charm
-
-model = charm.load("{name}")
-result = charm.solve("task.json", model=model, budget=60)
-```
-
-`pip install 'charm-arc[hub]'` installs what this needs. The weights are in `model.safetensors`, the shapes in
-`config.json`, and which memory row belongs to which task and view in `instances.npz`.
-"""
+CARD = Path(__file__).with_name("card.md")  # the template of a model card
 
 
 @dataclass(frozen=True)
@@ -137,7 +100,7 @@ class CharmModel(nn.Module):
         """Fetch some sharded instance rows together; inside the block each process can read them alone."""
         table = self.memory.residual
         if isinstance(table, RowTable) and table.rows.shard is not None:
-            with prefetched(table.rows, self.key(rows())[table.field]):
+            with prefetch(table.rows, self.key(rows())[table.field]):
                 yield
         else:
             yield
@@ -169,7 +132,7 @@ class CharmModel(nn.Module):
         """Save the model with a model card, as the Hugging Face hub expects it; `from_pretrained` loads it again."""
         with charm_errors(f"{folder}: cannot be written", OSError, SafetensorError):
             self.save(Path(folder))
-            (Path(folder) / "README.md").write_text(self.card(name or Path(folder).name))
+            (Path(folder) / "README.md").write_text(self.card(name or Path(folder).name), "utf-8")
 
     def push_to_hub(self, name: str, private: bool = False, message: str = "Upload the model") -> str:
         """Upload the model with a model card to "owner/name" on the Hugging Face hub; returns its address."""
@@ -181,7 +144,7 @@ class CharmModel(nn.Module):
         """Return the text of a model card: what the model is, and how to load it."""
         memory = sum(parameter.numel() for parameter in self.memory.parameters())
         total = sum(parameter.numel() for parameter in self.parameters())
-        return CARD.format(
+        return CARD.read_text("utf-8").format(
             name=name,
             network=self.config.reasoner.described.format(kind=self.config.reasoner.kind.upper()),
             width=self.config.reasoner.width,
@@ -203,31 +166,21 @@ class CharmModel(nn.Module):
         check_saved(folder, "config.json", "model.safetensors")
         if not (folder / "config.json").is_file():
             raise CharmError(f"{folder}: not a saved model (it has no config.json)")
-        try:
+        with charm_errors(f"{folder}: not a saved model", OSError, ValueError, RecursionError):
             config, schema = read_model_config(folder / "config.json")
             check_saved(folder, *schema.files)
-            tensors = load_file(folder / "model.safetensors")
-        except (OSError, ValueError, RecursionError) as error:
-            raise CharmError(f"{folder}: not a saved model ({error})") from error
-        except Exception as error:  # safetensors raises its own bare Exception subclass on damage
-            if isinstance(error, CharmError):
-                raise
-            raise CharmError(f"{folder / 'model.safetensors'}: damaged ({error})") from error
+            with charm_errors(f"{folder / 'model.safetensors'}: damaged", SafetensorError):
+                tensors = load_file(folder / "model.safetensors")
         keys = schema.load(folder)
         with torch.device("meta"):  # allocates nothing: sizes are checked before anything is built from them
-            parts = {
-                "reasoner": config.reasoner.build(),
-                "memory": keys.build(config.memory, config.reasoner.width),
-            }
+            parts = {"reasoner": config.reasoner.build(), "memory": keys.build(config.memory, config.reasoner.width)}
         shapes = {f"{part}.{n}": t.shape for part, one in parts.items() for n, t in one.state_dict().items()}
-        for name in sorted(shapes.keys() | tensors.keys()):
-            expected = list(shapes[name]) if name in shapes else None
-            found = list(tensors[name].shape) if name in tensors else None
+        stored = {name: tensor.shape for name, tensor in tensors.items()}
+        for name in sorted(shapes.keys() | stored.keys()):
+            expected, found = (list(one[name]) if name in one else None for one in (shapes, stored))
             if expected != found:
-                raise CharmError(
-                    f"{folder}: the weights do not fit the configuration "
-                    f"({name}: expected shape {expected}, got {found})"
-                )
+                problem = f"{name}: expected shape {expected}, got {found}"
+                raise CharmError(f"{folder}: the weights do not fit the configuration ({problem})")
         require_finite(tensors, folder)
         model = CharmModel(config.reasoner, config.memory, keys)
         model.load_state_dict(tensors)
@@ -235,17 +188,10 @@ class CharmModel(nn.Module):
         if not has_bfloat16(at := torch.device(device)):
             model.reasoner.compute_dtype = torch.float32
             model.reasoner.on_old_gpu = at.type == "cuda"
-        model.trained_by = read_training(folder)
+        if (folder / TRAINING).is_file():
+            check_saved(folder, TRAINING)
+            model.trained_by = read_sealed(folder / TRAINING)
         return model.to(device)
-
-
-def read_training(folder: Path) -> dict[str, Any] | None:
-    """Return the configuration of the run that a saved model comes from, if it was saved with the model."""
-    path = folder / TRAINING
-    if not path.is_file():
-        return None
-    check_saved(folder, TRAINING)
-    return read_sealed(path)
 
 
 def check_saved(folder: Path, *names: str) -> None:
@@ -262,15 +208,9 @@ def check_saved(folder: Path, *names: str) -> None:
 def read_model_config(path: Path) -> tuple[ModelConfig, type[KeySchema]]:
     """Return the configuration of a saved model, and the schema that its memory's key names."""
     data = read_json(path)
-    if not isinstance(data, dict) or not isinstance(memory := data.get("memory", {}), dict):
+    if not isinstance(data, dict) or not isinstance(memory := data.pop("memory", {}), dict):
         raise CharmError(f"{path}: expected an object with the fields of {ModelConfig.__name__}")
-    if unknown := sorted(set(data) - {"reasoner", "memory"}):
-        raise CharmError(f"{path}: {ModelConfig.__name__} has no field '{unknown[0]}'")
-    try:
+    with charm_errors(f"{path}: no known memory", CharmError):
         schema = schema_named(memory.get("key", "puzzle"))  # the only key of the first releases
-    except CharmError as error:
-        raise CharmError(f"{path}: {error}") from error
-    return ModelConfig(
-        from_json(NetworkConfig, data.get("reasoner", {}), f"{path}.reasoner"),
-        from_json(schema.config_type, memory, f"{path}.memory"),
-    ), schema
+    found = from_json(ModelConfig, {"reasoner": {}, **data, "memory": {}}, str(path))
+    return replace(found, memory=from_json(schema.config_type, memory, f"{path}.memory")), schema

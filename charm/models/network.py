@@ -41,24 +41,18 @@ class BatchSize:
 
     examples: int = 0
     tokens: int = 0
-    accumulate: int = 1
-    """Parts of a batch whose gradients are added up, to save memory."""
-    halt_weight: float = 0.0
-    """Weight of the halting loss, in networks that halt."""
+    accumulate: int = 1  # parts of a batch whose gradients are added up, to save memory
+    halt_weight: float = 0.0  # weight of the halting loss, in networks that halt
 
 
 @dataclass(frozen=True)
 class Workload:
     """Batches of one shape, to measure speed with."""
 
-    side: int
-    """Of the canvases; 0 for sequences."""
-    share: float
-    """Of all examples."""
-    prepare: Callable[[int], Any]
-    """Lay out the batch of an update."""
-    forward: Callable[[], object]
-    """Compute the last batch without gradients."""
+    side: int  # of the canvases; 0 for sequences
+    share: float  # of all examples
+    prepare: Callable[[int], Any]  # lay out the batch of an update
+    forward: Callable[[], object]  # compute the last batch without gradients
     size: Callable[[], tuple[int, int, int]]
     """Count the examples of the last batch, and its operations: without gradients, and in training."""
 
@@ -66,8 +60,7 @@ class Workload:
 class Examples(ABC):
     """What updates read. The tensors of a batch stay where they are in memory, so that updates can be recorded."""
 
-    work: tuple[int, str]
-    """How much an update handles over all processes, and the word for it: (768, "samples")."""
+    work: tuple[int, str]  # how much an update handles over all processes, and the word for it: (768, "samples")
 
     @abstractmethod
     def prepare(self, update: int, focused: bool = False) -> Any:
@@ -111,17 +104,14 @@ class AskedBatch(NamedTuple):
     row_N: Tensor
     task_ND: Tensor
     side: int = FULL_SIDE
-    bounds: Sequence[int] = ()
-    """The longest side that the task of each question in the bank shows."""
+    bounds: Sequence[int] = ()  # the longest side that the task of each question in the bank shows
 
 
 class Together(NamedTuple):
     """Jobs that are asked in one batch. A job is a question under a view."""
 
-    job_N: Numbers
-    """Places in a list of jobs. Repeats that only fill the batch come last."""
-    size: int
-    """Jobs without the repeats."""
+    job_N: Numbers  # places in a list of jobs. Repeats that only fill the batch come last.
+    size: int  # jobs without the repeats
 
 
 class Asking:
@@ -156,8 +146,7 @@ class Network(nn.Module):
 
     config: NetworkConfig
     tokens: nn.Parameter
-    compiled = False
-    """Whether `compile_parts` has succeeded."""
+    compiled = False  # whether `compile_parts` has succeeded
 
     def __init__(self, config: NetworkConfig) -> None:
         super().__init__()

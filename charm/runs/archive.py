@@ -7,7 +7,6 @@ protocol, so any protocol can rank the same files later.
 from __future__ import annotations
 
 import json
-import re
 import shutil
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
@@ -18,15 +17,14 @@ import numpy as np
 
 from charm.arrays import read_arrays
 from charm.config import from_json
-from charm.errors import CharmError
+from charm.errors import ODD_VALUES, CharmError, charm_errors
 from charm.files import write_atomically
 from charm.runs.checkpoint import by_step, run_of
 from charm.runs.votes import Candidates, Votes, merge
 from charm.tasks.task import COLORS, MAX_SIDE, Question
 
 FORMAT = 4  # earlier ones do not say which test inputs were answered
-# What our parsing of a damaged header raises.
-DAMAGE = (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError)
+DAMAGE = (OSError, RecursionError, *ODD_VALUES)  # what parsing a damaged file raises
 MOST_HEADER = 2**26  # bytes
 MOST = 2**30  # bytes of all columns; 400 questions with 1000 views each need at most 0.4 of it
 # The arrays of a file: type and number of dimensions.
@@ -85,15 +83,11 @@ def write_votes(votes_folder: Path, header: Header, votes: Votes) -> Path:
 
 def read_votes(path: Path) -> tuple[Header, Votes]:
     """Read one rank's file; damaged and missing files raise different errors."""
-    try:
+    if not path.is_file():
+        raise CharmError(f"{path}: no such votes file")
+    with charm_errors(f"{path}: the votes file is damaged or cut short; delete it and evaluate again", *DAMAGE):
         header, count = _header(path)
         columns = read_arrays(path, COLUMNS, MOST)
-    except FileNotFoundError:
-        raise CharmError(f"{path}: no such votes file") from None
-    except DAMAGE as error:
-        raise CharmError(
-            f"{path}: the votes file is damaged or cut short ({error}); delete it and evaluate again"
-        ) from error
     if not _consistent(columns, len(header.questions), count):
         raise CharmError(f"{path}: its columns contradict each other; delete the file and evaluate again")
     arrays = list(columns.values())
@@ -128,19 +122,16 @@ def is_finished(
 ) -> bool:
     """Return whether every rank's votes at these depths are complete and, where given, use this many views (0: all),
     are of a model of this run and answer the questions of the header `like` in the same way."""
-    return all(_is_finished(pass_folder(folder, step, loops), views, run, like) for loops in depths)
-
-
-def _is_finished(folder: Path, views: int | None = None, run: str = "", like: Header | None = None) -> bool:
-    headers = _headers(folder)
-    whole = [header for header in headers if header is not None and header.complete]
-    return (
-        bool(headers)
-        and len(whole) == len(headers)
-        and {(header.rank, header.ranks) for header in whole} == {(k, len(whole)) for k in range(len(whole))}
-        and all(views is None or header.views == 0 or 0 < views <= header.views for header in whole)
-        and all(same_run(header.run, run) and answers_alike(header, like or header) for header in whole)
-    )
+    for headers in (_headers(pass_folder(folder, step, loops)) for loops in depths):
+        whole = [header for header in headers if header is not None and header.complete]
+        ranks = {(header.rank, header.ranks) for header in whole}
+        if not headers or len(whole) < len(headers) or ranks != {(k, len(whole)) for k in range(len(whole))}:
+            return False
+        if not all(views is None or header.views == 0 or 0 < views <= header.views for header in whole):
+            return False
+        if not all(same_run(header.run, run) and answers_alike(header, like or header) for header in whole):
+            return False
+    return True
 
 
 def same_run(one: str, other: str) -> bool:
@@ -194,10 +185,7 @@ def own_evaluation(run: Path, found: dict[str, Any], name: str) -> dict[str, Any
 
 
 def forget_later_votes(votes_folder: Path, step: int) -> bool:
-    """Remove the votes of checkpoints after this step, which a run resumed there will make again.
-
-    Returns whether there were any.
-    """
+    """Remove the votes of later checkpoints, which a resumed run makes again; return whether there were any."""
     later = [folder for number, folder in by_step(votes_folder).items() if number > step]
     for folder in later:
         shutil.rmtree(folder)
@@ -230,12 +218,12 @@ def read_pass(votes_folder: Path, step: int, loops: int) -> Pass:
 
 def passes(votes_folder: Path) -> dict[int, tuple[int, ...]]:
     """List the checkpoint steps with complete votes, ascending, each with its refinement depths."""
-    return _passes(votes_folder, _is_finished)
+    return _passes(votes_folder, lambda step, loops: is_finished(votes_folder, step, [loops]))
 
 
 def damaged_passes(votes_folder: Path) -> dict[int, tuple[int, ...]]:
     """List the steps and depths at which a file of votes is missing, empty or unreadable; unfinished ones are not."""
-    return _passes(votes_folder, lambda folder: None in (_headers(folder) or [None]))
+    return _passes(votes_folder, lambda *of: None in (_headers(pass_folder(votes_folder, *of)) or [None]))
 
 
 def whole_passes(votes_folder: Path) -> dict[int, tuple[int, ...]]:
@@ -248,13 +236,12 @@ def whole_passes(votes_folder: Path) -> dict[int, tuple[int, ...]]:
     return passes(votes_folder)
 
 
-def _passes(votes_folder: Path, wanted: Callable[[Path], bool]) -> dict[int, tuple[int, ...]]:
-    found: dict[int, list[int]] = {}
-    for folder in votes_folder.glob("step_*/loops_*"):
-        names = re.fullmatch(r"step_(\d+)/loops_(\d+)", f"{folder.parent.name}/{folder.name}")
-        if names and wanted(folder):
-            found.setdefault(int(names[1]), []).append(int(names[2]))
-    return {step: tuple(sorted(found[step])) for step in sorted(found)}
+def _passes(votes_folder: Path, wanted: Callable[[int, int], bool]) -> dict[int, tuple[int, ...]]:
+    found = {
+        step: tuple(loops for loops in by_step(folder, name="loops") if wanted(step, loops))
+        for step, folder in by_step(votes_folder).items()
+    }
+    return {step: depths for step, depths in found.items() if depths}
 
 
 def _consistent(columns: dict[str, np.ndarray], questions: int, votes: int) -> bool:

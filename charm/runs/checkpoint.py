@@ -37,11 +37,11 @@ def folder_of(run: Path, step: int) -> Path:
     return run / "checkpoints" / f"step_{step:09d}"
 
 
-def by_step(folder: Path, ending: str = "") -> dict[int, Path]:
+def by_step(folder: Path, ending: str = "", name: str = "step") -> dict[int, Path]:
     """List the files or folders named step_N and the ending, by N, lowest first."""
-    form = re.compile(rf"step_(\d+){re.escape(ending)}")
-    found = ((form.fullmatch(path.name), path) for path in folder.glob("step_*"))
-    return dict(sorted((int(name[1]), path) for name, path in found if name))
+    form = re.compile(rf"{name}_(\d+){re.escape(ending)}")
+    found = ((form.fullmatch(path.name), path) for path in folder.glob(f"{name}_*"))
+    return dict(sorted((int(number[1]), path) for number, path in found if number))
 
 
 def steps_of(run: Path) -> list[int]:
@@ -60,10 +60,7 @@ def saved_model(run: Path) -> Path | None:
 
 
 def run_of(run: Path) -> str:
-    """Read the name of the run that trained the newest checkpoint; empty if no readable checkpoint has one.
-
-    It is a hash of the settings and the training pairs, also stored with votes and evaluations.
-    """
+    """Read the name (`run_name`) of the run that trained the newest checkpoint; empty if no readable one has it."""
     records = (_record(folder_of(run, step)) for step in reversed(steps_of(run)))
     return next((str(record.get("run", "")) for record in records if record), "")
 
@@ -127,10 +124,8 @@ def checkpoint_errors(writer: CheckpointWriter) -> Iterator[None]:
         yield
     except (OSError, SafetensorError, CharmError) as error:
         shutil.rmtree(writer.path, ignore_errors=True)
-        step = int(writer.final.name[5:])
-        raise CharmError(
-            f"the checkpoint of step {step} could not be written ({error}); earlier ones are intact"
-        ) from error
+        problem = f"the checkpoint of step {int(writer.final.name[5:])} could not be written"
+        raise CharmError(f"{problem} ({error}); earlier ones are intact") from error
 
 
 def last_good(run: Path, say: Callable[[str], None]) -> tuple[int, dict[str, Any]] | None:
@@ -151,10 +146,7 @@ def verify(folder: Path) -> dict[str, Any]:
         step, listed = checked(int, record.get("step"), "step"), checked(dict[str, Any], record.get("files"), "files")
     if folder_of(folder.parents[1], step) != folder:
         raise CharmError(f"checkpoint {folder} is of step {step}, which does not match its name")
-    try:
-        check_files(folder, listed, listed)
-    except CharmError as error:
-        raise CharmError(f"checkpoint {error}") from error
+    check_files(folder, listed, listed)
     _whole.add(folder.resolve())
     return record
 

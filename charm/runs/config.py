@@ -14,15 +14,13 @@ from charm.errors import CharmError
 class EngineConfig:
     """The part of a configuration that the engine reads; a domain's configuration adds its own."""
 
-    domain: ClassVar[str] = ""
-    """The domain's name in the registry and in config.json."""
+    domain: ClassVar[str] = ""  # the domain's name in the registry and in config.json
     free: ClassVar[frozenset[str]] = frozenset(
         {"device", "compile", "checkpoint_every", "keep_checkpoints", "evaluate_every", "log_every"} | {"log_to"}
     )
     """Fields that may change when a run is resumed: they do not change what is computed."""
     retired: ClassVar[dict[str, Any]] = {"tensorboard": False, "wandb": ""}  # now in `log_to`
-    resume_hint: ClassVar[str] = "use --resume to continue"
-    """What is printed when a run is stopped."""
+    resume_hint: ClassVar[str] = "use --resume to continue"  # what is printed when a run is stopped
     evaluates_ends: ClassVar[bool] = False
     """Whether there is always an evaluation after the last update and, if there are earlier ones, before the first."""
 

@@ -27,15 +27,11 @@ class LogEntry(NamedTuple):
 class Exam:
     """An evaluation that is due."""
 
-    out: Path
-    """The run folder."""
-    run: str
-    """The run's name, as its checkpoints have it."""
+    out: Path  # the run folder
+    run: str  # the run's name, as its checkpoints have it
     step: int
-    report: Callable[[str], None] = lambda text: None
-    """Shows whoever watches how far it is."""
-    stop: Callable[[], bool] = lambda: False
-    """Comes true when somebody wants the process to end."""
+    report: Callable[[str], None] = lambda text: None  # shows whoever watches how far it is
+    stop: Callable[[], bool] = lambda: False  # comes true when somebody wants the process to end
 
 
 def write_line(run: Path, step: int, values: dict[str, float]) -> None:
@@ -44,10 +40,7 @@ def write_line(run: Path, step: int, values: dict[str, float]) -> None:
 
 
 def forget_later_lines(run: Path, step: int) -> bool:
-    """Drop the lines that a run resumed at this step will write again, and a line truncated by a kill.
-
-    Returns whether there were any.
-    """
+    """Drop the lines that a run resumed at this step will write again, and a truncated one; whether there were any."""
     path, lines = run / METRICS, _raw_lines(run)
     if step == 0:  # it will also repeat the evaluation before its first update
         path.unlink(missing_ok=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
 from operator import attrgetter
 from pathlib import Path
@@ -60,14 +60,10 @@ class OptimizerConfig:
     """Decay of the moving average of dense weights that evaluation uses; 0 turns it off."""
 
     def __post_init__(self) -> None:
-        for name, value in vars(self).items():
-            if isinstance(value, float) and not 0 <= value < math.inf:
-                raise CharmError(f"optimizer.{name} must be a finite number >= 0, got {value}")
-        if self.warmup < 0 or not 0 <= self.cooldown <= 1 or not 0 <= self.ema < 1:
-            raise CharmError(
-                f"optimizer: warmup must be >= 0, cooldown in [0, 1] and ema in [0, 1); "
-                f"got {self.warmup}, {self.cooldown} and {self.ema}"
-            )
+        numbers = [name for name, value in vars(self).items() if isinstance(value, int | float)]
+        at_least(0, self, *numbers, where="optimizer.")
+        if self.cooldown > 1 or self.ema >= 1:
+            raise CharmError(f"optimizer: cooldown must be <= 1 and ema < 1, got {self.cooldown} and {self.ema}")
 
 
 # For runs of minutes, where the memory learns fastest.
@@ -147,18 +143,13 @@ class RunConfig(EngineConfig):
         """Fields that have no effect given the values of others, by dotted name, each with the reason."""
         found = {f"memory.{name}": reason for name, reason in self.memory.idle.items()}
         found |= {f"reasoner.{name}": reason for name, reason in self.reasoner.idle.items()}
-        optimizer: dict[str, str] = {}
-        if not self.memory.has_rows:
-            optimizer |= dict.fromkeys(("row_lr", "row_weight_decay", "rows"), "memory.rank is 0")
-        if self.memory.design == "table":
-            names = ("factors", "factor_lr", "factor_weight_decay")
-            optimizer |= dict.fromkeys(names, "memory.design is table")
-        if not self.optimizer.cooldown:
-            optimizer["decay"] = "optimizer.cooldown is 0"
-        found |= {f"optimizer.{name}": reason for name, reason in optimizer.items()}
-        if not self.evaluate_every:
-            found["evaluate_views"] = "evaluate_every is 0"
-        return found
+        rows, factors = ("row_lr", "row_weight_decay", "rows"), ("factors", "factor_lr", "factor_weight_decay")
+        return found | _idle_by(
+            (not self.memory.has_rows, [f"optimizer.{name}" for name in rows], "memory.rank is 0"),
+            (self.memory.design == "table", [f"optimizer.{name}" for name in factors], "memory.design is table"),
+            (not self.optimizer.cooldown, ["optimizer.decay"], "optimizer.cooldown is 0"),
+            (not self.evaluate_every, ["evaluate_views"], "evaluate_every is 0"),
+        )
 
     @property
     def model(self) -> ModelConfig:
@@ -188,18 +179,19 @@ class TrainConfig(RunConfig):
 
     @property
     def idle(self) -> dict[str, str]:
-        found, data = super().idle, self.data
-        if not data.evaluate:
-            names = ("evaluate_every", "evaluate_views", "evaluate_loops", "data.evaluate_repeats")
-            found |= dict.fromkeys(names, "data.evaluate is empty")
-        if not data.auxiliary:
-            found["data.auxiliary_repeats"] = "data.auxiliary is empty"
-        if not data.synthetic:
-            generated = ("data.synthetic_view_count", "data.synthetic_views", "data.partial")
-            found |= dict.fromkeys(generated, "data.synthetic is empty")
-        if data.augment == "pseudo-tasks":
-            found["data.color_pool"] = f"data.augment is {data.augment}"
-        return found
+        scored = ["evaluate_every", "evaluate_views", "evaluate_loops", "data.evaluate_repeats"]
+        generated = ["data.synthetic_view_count", "data.synthetic_views", "data.partial"]
+        return super().idle | _idle_by(
+            (not self.data.evaluate, scored, "data.evaluate is empty"),
+            (not self.data.auxiliary, ["data.auxiliary_repeats"], "data.auxiliary is empty"),
+            (not self.data.synthetic, generated, "data.synthetic is empty"),
+            (self.data.augment == "pseudo-tasks", ["data.color_pool"], "data.augment is pseudo-tasks"),
+        )
+
+
+def _idle_by(*rules: tuple[bool, Sequence[str], str]) -> dict[str, str]:
+    """Return the fields of the rules that hold, each with the rule's reason why it has no effect."""
+    return {name: reason for holds, names, reason in rules if holds for name in names}
 
 
 def read_config(run: Path, data: Path | None = None) -> TrainConfig:

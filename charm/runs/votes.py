@@ -99,15 +99,15 @@ def merge(parts: Sequence[Votes]) -> Votes:
     if not parts:
         return _NO_VOTES
     tables = [part.candidates for part in parts]
-    both = Candidates(*(_joined(tables, name) for name in ("question_K", "hash_K", "shape_K2", "cells")))
+    both = Candidates(*(_concatenate(tables, name) for name in ("question_K", "hash_K", "shape_K2", "cells")))
     distinct_K, candidate_K = distinct(both.question_K, both.hash_K)
     starts = np.cumsum([0, *map(len, tables)])
     places = [candidate_K[start + part.candidate_V] for start, part in zip(starts, parts, strict=False)]
-    others = (_joined(parts, name) for name in ("row_V", "logit_V", "loops_V"))
+    others = (_concatenate(parts, name) for name in ("row_V", "logit_V", "loops_V"))
     return Votes(_select_candidates(both, distinct_K), np.concatenate(places), *others)
 
 
-def _joined(parts: Sequence[object], name: str) -> npt.NDArray[Any]:
+def _concatenate(parts: Sequence[object], name: str) -> npt.NDArray[Any]:
     return np.concatenate([getattr(part, name) for part in parts])
 
 

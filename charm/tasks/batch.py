@@ -19,8 +19,8 @@ from charm.tasks.keys import Keys
 from charm.tasks.task import Pair
 from charm.tasks.view import DIHEDRAL_READS
 
-# turn(grid, d)[r, c] is the cell at flat place k0 + kr * r + kc * c of the h x w original, where
-# k0 = A (w - 1) + B (h - 1) w, kr = P w + Q, kc = T w + U. One column for each symmetry, as numbered in `view`.
+# turn(grid, d)[r, c] is the cell at flat place first + down * r + right * c of the h x w original, where
+# first = A (w - 1) + B (h - 1) w, down = P w + Q, right = T w + U. One column for each symmetry, as numbered in `view`.
 _SWAP, _B, _A = DIHEDRAL_READS.T
 _DOWN, _RIGHT = 1 - 2 * _B, 1 - 2 * _A
 TURNS = torch.from_numpy(
@@ -42,10 +42,9 @@ class PairBank:
     @staticmethod
     def of(pairs: Iterable[Pair]) -> PairBank:
         absent = np.zeros((0, 0), np.uint8)
-        grids = [(pair.input, absent if pair.output is None else pair.output) for pair in pairs]
-        flat = [grid.ravel() for pair in grids for grid in pair]
-        shapes = np.array([[*a.shape, *b.shape] for a, b in grids], np.int64).reshape(-1, 4)
-        return PairBank.of_cells(np.concatenate([np.zeros(0, np.uint8), *flat]), shapes)
+        grids = [absent if one is None else one for pair in pairs for one in (pair.input, pair.output)]
+        shapes = np.array([grid.shape for grid in grids], np.int64).reshape(-1, 4)
+        return PairBank.of_cells(np.concatenate([np.zeros(0, np.uint8), *(grid.ravel() for grid in grids)]), shapes)
 
     @staticmethod
     def of_cells(cells: npt.NDArray[np.uint8], shapes: npt.NDArray[np.integer]) -> PairBank:
@@ -87,6 +86,19 @@ class PairBank:
         return PairBank(self.cells.to(device), self.start.to(device), self.shape.to(device))
 
 
+def turned_reads(bank: PairBank, keys: Keys, pair_N: Tensor, row_N: Tensor) -> tuple[Tensor, ...]:
+    """Return height and width of inputs and outputs under views, and first, down and right; each is [N, 2].
+
+    Cell (r, c) of a turned grid is at first + down * r + right * c in the bank.
+    """
+    shape_N4 = bank.shape[pair_N]
+    a, b, p, q, t, u, swaps = TURNS.to(shape_N4.device)[:, keys.dihedral[row_N].long(), None]
+    height, width = shape_N4[:, 0::2], shape_N4[:, 1::2]
+    turned = torch.where(swaps == 1, width, height), torch.where(swaps == 1, height, width)
+    first = bank.start[pair_N] + a * (width - 1) + b * (height - 1) * width
+    return *turned, first, p * width + q, t * width + u
+
+
 def view_tokens(
     bank: PairBank,
     keys: Keys,
@@ -103,44 +115,38 @@ def view_tokens(
     Equal to `place(view.apply(grid), side, top, left, scale)` cell by cell, as a test checks. Without `scale_N` nothing
     is enlarged.
     """
-    cells, start_N2, shape_N4 = bank.cells, bank.start[pair_N], bank.shape[pair_N]
-    a, b, p, q, t, u, swaps = TURNS.to(cells.device)[:, keys.dihedral[row_N].long()]
+    cells, reads = bank.cells, turned_reads(bank, keys, pair_N, row_N)
     token_NC = keys.colors[row_N] + FIRST_COLOR
     token_at = torch.arange(0, token_NC.numel(), token_NC.shape[1], device=cells.device, dtype=torch.int32)
     steps = torch.arange(side, device=cells.device)
 
     def canvas(which: int) -> Tensor:
-        start_N, height_N, width_N = start_N2[:, which], shape_N4[:, 2 * which], shape_N4[:, 2 * which + 1]
-        k0 = start_N + a * (width_N - 1) + b * (height_N - 1) * width_N
-        kr, kc = p * width_N + q, t * width_N + u
-        turned_height = torch.where(swaps == 1, width_N, height_N)[:, None]
-        turned_width = torch.where(swaps == 1, height_N, width_N)[:, None]
-
+        height_N1, width_N1, first_N1, down_N1, right_N1 = (part[:, which, None] for part in reads)
         r_NS, c_NS = steps - top_N[:, None], steps - left_N[:, None]
         scale_N1 = 1 if scale_N is None else scale_N[:, None]
-        row_in, row_past = _inside_and_past(r_NS, turned_height * scale_N1)
-        column_in, column_past = _inside_and_past(c_NS, turned_width * scale_N1)
+        row_in, row_past = _inside_and_past(r_NS, height_N1 * scale_N1)
+        column_in, column_past = _inside_and_past(c_NS, width_N1 * scale_N1)
         if scale_N is not None:
             r_NS = torch.div(r_NS, scale_N1, rounding_mode="floor")
             c_NS = torch.div(c_NS, scale_N1, rounding_mode="floor")
 
         # Positions outside the grid read an arbitrary cell and are cleared below: cheaper than a masked gather.
-        r_NS = r_NS.clamp(min=0).minimum((turned_height - 1).clamp(min=0))
-        c_NS = c_NS.clamp(min=0).minimum((turned_width - 1).clamp(min=0))
+        r_NS = r_NS.clamp(min=0).minimum((height_N1 - 1).clamp(min=0))
+        c_NS = c_NS.clamp(min=0).minimum((width_N1 - 1).clamp(min=0))
         # 32 bits: half the bytes of the largest tensor.
-        from_row = (k0[:, None] + kr[:, None] * r_NS).clamp(min=0).int()
-        place_NSS = from_row[:, :, None] + (kc[:, None] * c_NS).int()[:, None, :]
+        from_row = (first_N1 + down_N1 * r_NS).clamp(min=0).int()
+        place_NSS = from_row[:, :, None] + (right_N1 * c_NS).int()[:, None, :]
         color_NSS = cells.index_select(0, place_NSS.view(-1)).view(place_NSS.shape)
         token_NSS = token_NC.view(-1).index_select(0, (token_at[:, None, None] + color_NSS).view(-1))
 
         # Grid, two arms of the boundary, and padding never overlap: products and sums of bytes choose between them.
         grid_NSS = token_NSS.view(place_NSS.shape) * (row_in[:, :, None] * column_in[:, None])
         if is_large(side) and which == 0:
-            return grid_NSS.view(len(start_N), -1)
+            return grid_NSS.view(len(pair_N), -1)
         edge_NSS = row_past[:, :, None] * column_in[:, None] + row_in[:, :, None] * column_past[:, None]
         if is_large(side):
             edge_NSS = edge_NSS + row_past[:, :, None] * column_past[:, None]
-        return (grid_NSS + edge_NSS * BOUNDARY).view(len(start_N), -1)
+        return (grid_NSS + edge_NSS * BOUNDARY).view(len(pair_N), -1)
 
     return canvas(0), canvas(1) if outputs else None
 

@@ -97,8 +97,7 @@ class Dataset:
     questions: tuple[Question, ...]
     question_bank: PairBank  # the inputs of the questions, outputs absent
     question_sides: tuple[int, ...]
-    question_bounds: tuple[int, ...] = ()
-    """The longest side of all that a solver may see of each question's task."""
+    question_bounds: tuple[int, ...] = ()  # the longest side of all that a solver may see of each question's task
     manifest: dict[str, Any] = field(default_factory=dict)
 
     def stream(self, side: int, slots: int, seed: int | None = None) -> Stream:
@@ -144,8 +143,7 @@ class TaskSet:
     auxiliary: tuple[Task, ...] = ()
     synthetic: tuple[tuple[str, PairBlock], ...] = ()
     """Generated pairs, with the id of the task in `train` they belong to."""
-    record: Mapping[str, Any] = field(default_factory=dict)
-    """Sources of the tasks, for the dataset's manifest."""
+    record: Mapping[str, Any] = field(default_factory=dict)  # sources of the tasks, for the dataset's manifest
 
 
 def load_dataset(config: DataConfig, instances: Instances | None = None) -> Dataset:
@@ -186,8 +184,7 @@ def assemble(tasks: TaskSet, config: DataConfig, instances: Instances | None = N
             blocks[side] += _blocks(config, instances, task_id, IndexBlock(numbers, rows))
         first += len(made)
 
-    questions = questions_of(asked)
-    bounds = tuple(_bound(task) for task in asked for _ in task.test)
+    questions, bounds = questions_of(asked), tuple(_bound(task) for task in asked for _ in task.test)
     dataset = Dataset(
         config,
         instances,
@@ -231,27 +228,27 @@ def _check_made(config: DataConfig) -> list[str]:
 
 
 def load_tasks(config: DataConfig) -> TaskSet:
-    """Load the tasks of the named sources; those to be evaluated come without test outputs."""
+    """Load the tasks of the named sources and a record of these; tasks to be evaluated come without test outputs."""
     chosen: dict[Role, list[Task]] = {role: [] for role in ROLES}
+    sources = []
     for role, source in _sources(config):
         some = (task for task in source.tasks if _is_chosen(config, task))
         chosen[role] += (task.blind() if role == "evaluate" else task for task in some)
+        summary = source.summary()
+        sources.append({"role": role, **{name: summary[name] for name in ("name", "version", "sha256", "tasks")}})
     missing = set(config.tasks) - {task.id for some in chosen.values() for task in some}
     if missing:
         raise CharmError(f"task {min(missing)} is not in the chosen sources")
-    return TaskSet(tuple(chosen["train"]), tuple(chosen["evaluate"]), tuple(chosen["auxiliary"]))
+    trained, asked, auxiliary = (tuple(chosen[role]) for role in ROLES)
+    return TaskSet(trained, asked, auxiliary, record={"sources": sources})
 
 
 def load_task_set(config: DataConfig) -> TaskSet:
-    """Load the tasks and their generated pairs, with a record of the sources."""
+    """Load the tasks and their generated pairs, with a record of both."""
     lacking = _check_made(config)
     tasks = load_tasks(config)
     if not (tasks.train or tasks.evaluate or tasks.auxiliary):
         raise CharmError("data.train, data.evaluate and data.auxiliary are all empty; name a source")
-    recorded = ("name", "version", "sha256", "tasks")
-    sources = [
-        {"role": role, **{name: source.summary()[name] for name in recorded}} for role, source in _sources(config)
-    ]
     synthetic: list[tuple[str, PairBlock]] = []
     both = tuple(name for name in config.evaluate if name in config.train)
     trained = {task.id for task in (*tasks.train, *evaluated_tasks(replace(config, evaluate=both)))}
@@ -261,7 +258,7 @@ def load_task_set(config: DataConfig) -> TaskSet:
         if not covered:
             raise CharmError(f"{folder}: has pairs for none of the {len(trained)} tasks that are trained on")
         synthetic += covered.items()
-    return replace(tasks, synthetic=tuple(synthetic), record={"sources": sources, "partial": lacking})
+    return replace(tasks, synthetic=tuple(synthetic), record={**tasks.record, "partial": lacking})
 
 
 def answers_of(tasks: Iterable[Task]) -> dict[Question, Grid | None]:
@@ -341,6 +338,6 @@ def _synthetic_rows(config: DataConfig, instances: Instances, task_id: str, bloc
     if config.synthetic_views == "shared":
         return instances.rows(task_id)[: config.synthetic_view_count]
     # Views distinct in the content of the generated pairs; the original keeps the row that it has.
-    some = tuple(Pair(*block.pair(number)) for number in range(min(len(block), 8)))
+    some = tuple(block.pairs()[:8])
     codes = draw_views(Task(task_id, some, ()), config.synthetic_view_count, config.seed + 1)
     return instances.add(task_id, codes)

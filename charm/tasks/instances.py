@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from charm.arrays import read_arrays
+from charm.config import checked
 from charm.errors import CharmError, charm_errors
 from charm.files import write_atomically
 from charm.tasks.view import VIEWS, View
@@ -35,8 +36,7 @@ class Instances:
         self._rows: list[RowNumbers] = []  # puzzle number -> its rows
         self._codes: list[npt.NDArray[np.uint32]] = []  # and their views
         self._count = 1
-        self.memo: dict[str, Any] = {}
-        """What was computed from all rows, by name; new rows empty it."""
+        self.memo: dict[str, Any] = {}  # what was computed from all rows, by name; new rows empty it
 
     def __len__(self) -> int:
         """Number of rows, including the blank one."""
@@ -125,20 +125,17 @@ class Instances:
             arrays = read_arrays(path, kinds, MOST_BYTES)
             puzzles = json.loads(arrays["puzzles"].tobytes())
         numbers, lengths, codes = arrays["number"], arrays["length"], arrays["code"]
-        problem = ""
-        if not isinstance(puzzles, list) or not all(isinstance(name, str) for name in puzzles):
-            problem = "puzzles without names"
-        elif len(lengths) != len(numbers) or (lengths < 0).any() or int(lengths.sum()) != len(codes):
-            problem = "lengths do not add up"
-        elif ((numbers < 0) | (numbers >= len(puzzles))).any():
-            problem = "rows without a puzzle"
-        else:
+        with charm_errors(f"{path}: the index of instances is damaged", CharmError):
+            puzzles = checked(list[str], puzzles, "puzzles")
+            if len(lengths) != len(numbers) or (lengths < 0).any() or int(lengths.sum()) != len(codes):
+                raise CharmError("lengths do not add up")
+            if ((numbers < 0) | (numbers >= len(puzzles))).any():
+                raise CharmError("rows without a puzzle")
             chunks = np.split(codes, np.cumsum(lengths)[:-1]) if len(lengths) else []
             instances = Instances.from_chunks(puzzles, zip(numbers.tolist(), chunks, strict=True))
-            if len(instances) == len(codes) + 1 and len(instances.puzzles) == len(puzzles):
-                return instances
-            problem = "a puzzle or view is listed twice"
-        raise CharmError(f"{path}: the index of instances is damaged ({problem})")
+            if len(instances) != len(codes) + 1 or len(instances.puzzles) != len(puzzles):
+                raise CharmError("a puzzle or view is listed twice")
+            return instances
 
     @staticmethod
     def from_chunks(puzzles: list[str], chunks: Iterable[tuple[int, npt.NDArray[np.uint32]]]) -> Instances:

@@ -59,8 +59,7 @@ class KeySchema(ABC):
     """
 
     names: ClassVar[tuple[str, ...]]
-    config_type: ClassVar[type[CoSEConfig]]
-    """The memory's configuration."""
+    config_type: ClassVar[type[CoSEConfig]]  # the memory's configuration
     files: ClassVar[tuple[str, ...]] = (INDEX_FILE,)
     """Written by `save` and read by `load`, stored with the model's weights."""
 
@@ -100,7 +99,7 @@ _SCHEMAS: dict[str, type[KeySchema]] = {}
 
 def schema_named(name: str) -> type[KeySchema]:
     """Return the schema of a memory's `key`; the module that defines it must be imported first."""
-    if name not in _SCHEMAS:
+    if not isinstance(name, str) or name not in _SCHEMAS:
         raise CharmError(f"memory key must be one of {', '.join(_SCHEMAS)}; got {name!r}")
     return _SCHEMAS[name]
 

@@ -22,15 +22,11 @@ from charm.config import from_json
 from charm.errors import CharmError, charm_errors
 from charm.files import read_json, write_atomically
 from charm.paths import data_dir
-from charm.tasks.task import Grid, Pair
+from charm.tasks.task import COLORS, MAX_SIDE, Grid, Pair
 
 MANIFEST = "manifest.json"
 # Folder name -> the command that fills it, to be named when something is missing there.
-MADE_BY = {
-    "rearc": "charm data rearc",
-    "rearc2": "charm rearc2 build",
-    "concept-arc": "charm data fetch concept-arc",
-}
+MADE_BY = {"rearc": "charm data rearc", "rearc2": "charm rearc2 build", "concept-arc": "charm data fetch concept-arc"}
 # What these commands build by default: tasks by folder name, and pairs per task.
 WHOLE_TASKS = {"rearc": 400, "rearc2": 609}
 WHOLE_PAIRS = 1000
@@ -156,28 +152,16 @@ def write_manifest(folder: Path, manifest: Manifest) -> None:
 def read_block(folder: Path, task_id: str, sha256: str) -> PairBlock:
     """Read one task's pairs; refused unless they match the manifest."""
     path = folder / f"{task_id}.npz"
-    try:
-        arrays = read_arrays(path, KINDS, MOST_PAIRS * PAIR_BYTES)
-    except FileNotFoundError:
-        raise CharmError(f"{path}: the manifest lists this file, but it is missing") from None
-    except (ValueError, OSError) as error:
-        raise CharmError(f"{path}: truncated or not a file of pairs ({error})") from None
-    block = PairBlock(arrays["cells"], arrays["shapes"], arrays["index"])
-    if not _consistent(block):
+    if not path.is_file():
+        raise CharmError(f"{path}: the manifest lists this file, but it is missing")
+    with charm_errors(f"{path}: truncated or not a file of pairs", ValueError, OSError):
+        block = PairBlock(**read_arrays(path, KINDS, MOST_PAIRS * PAIR_BYTES))
+    sizes = block.shapes.shape == (len(block.index), 4) and ((block.shapes >= 1) & (block.shapes <= MAX_SIDE)).all()
+    if not sizes or int(block._bounds[-1]) != len(block.cells) or (block.cells >= COLORS).any():
         raise CharmError(f"{path}: does not contain pairs of grids")
     if block.content() != sha256:
         raise CharmError(f"{path}: the pairs do not match the manifest (SHA-256 differs)")
     return block
-
-
-def _consistent(block: PairBlock) -> bool:
-    """Return whether the arrays are consistent and contain grids of at most 30 x 30 cells in ten colours."""
-    return (
-        block.shapes.shape == (len(block.index), 4)
-        and bool(((block.shapes >= 1) & (block.shapes <= 30)).all())
-        and int(block._bounds[-1]) == len(block.cells)
-        and bool((block.cells <= 9).all())
-    )
 
 
 def write_block(folder: Path, task_id: str, block: PairBlock) -> None:

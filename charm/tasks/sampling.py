@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from charm.config import at_least
 from charm.errors import CharmError
 from charm.tasks import keyed
 from charm.tasks.canvas import MARGIN, is_large, most_scale
@@ -74,6 +75,7 @@ class Draw:
     scale_N: Numbers
 
 
+@dataclass(eq=False)
 class Stream:
     """An endless, seeded, shuffled sequence of examples for `slots` training slots.
 
@@ -82,25 +84,21 @@ class Stream:
     The only state is the turn of each slot.
     """
 
-    def __init__(
-        self,
-        mixture: Mixture,
-        shapes: npt.NDArray[np.integer],  # [pairs, 4] of the bank
-        dihedrals: npt.NDArray[np.integer],  # [rows] of the instances
-        side: int,
-        slots: int,
-        seed: int,
-        scales: int = 1,  # the largest factor by which grids are enlarged; 0 is any that fits
-    ) -> None:
-        self.mixture, self.side, self.slots, self.seed, self.scales = mixture, side, slots, seed, scales
-        self._extent = np.stack([shapes[:, [0, 2]].max(axis=1), shapes[:, [1, 3]].max(axis=1)], axis=1)
-        self._dihedrals = dihedrals
-        self._most_scale = np.array([1, *(most_scale(longest, side) for longest in range(1, side + 1))])
-        if slots < 1:
-            raise CharmError(f"a stream needs at least 1 slot, got {slots}")
-        longest = int(self._extent[np.concatenate([block.pairs for block in mixture.blocks])].max())
-        if longest > side:
-            raise CharmError(f"a grid of side {longest} does not fit on a canvas of side {side}")
+    mixture: Mixture
+    shapes: npt.NDArray[np.integer]  # [pairs, 4] of the bank
+    dihedrals: npt.NDArray[np.integer]  # [rows] of the instances
+    side: int
+    slots: int
+    seed: int
+    scales: int = 1  # the largest factor by which grids are enlarged; 0 is any that fits
+
+    def __post_init__(self) -> None:
+        self._extent = self.shapes.reshape(-1, 2, 2).max(axis=1)
+        self._most_scale = np.array([1, *(most_scale(longest, self.side) for longest in range(1, self.side + 1))])
+        at_least(1, self, "slots")
+        longest = int(self._extent[np.concatenate([block.pairs for block in self.mixture.blocks])].max())
+        if longest > self.side:
+            raise CharmError(f"a grid of side {longest} does not fit on a canvas of side {self.side}")
 
     def draw(self, slot_N: npt.NDArray[np.integer], turn_N: npt.NDArray[np.integer]) -> Draw:
         """Draw the example that each slot takes on its turn."""
@@ -121,7 +119,7 @@ class Stream:
         the origin is not enlarged; large canvases have none there.
         """
         extent = self._extent[pair]
-        swaps = SWAPS[self._dihedrals[row]]
+        swaps = SWAPS[self.dihedrals[row]]
         height = np.where(swaps, extent[:, 1], extent[:, 0])
         width = np.where(swaps, extent[:, 0], extent[:, 1])
         scale, margin = np.ones_like(position), MARGIN if is_large(self.side) else 0

@@ -18,7 +18,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from charm.tasks.batch import TURNS, PairBank
+from charm.tasks.batch import PairBank, turned_reads
 from charm.tasks.canvas import BOUNDARY, FIRST_COLOR, PAD, VOCABULARY
 from charm.tasks.keyed import Numbers
 from charm.tasks.keys import Keys
@@ -54,10 +54,7 @@ def pack_pairs(bank: PairBank, keys: Keys, pair_N: Tensor, row_N: Tensor, ends_N
     A pair whose end equals the one before takes no room, so packs of different numbers of pairs have one shape. A pair
     without an output gives START, input, ANSWER: a question.
     """
-    shape_N4, start_N2 = bank.shape[pair_N], bank.start[pair_N]
-    dihedral_N = keys.dihedral[row_N].long()
-    a, b, p, q, t, u, swaps = TURNS.to(pair_N.device)[:, dihedral_N]
-
+    height_N2, width_N2, *reads = turned_reads(bank, keys, pair_N, row_N)
     at_L = torch.arange(length, device=pair_N.device)
     example_L = torch.searchsorted(ends_N, at_L, right=True)
     inside_L = example_L < len(pair_N)
@@ -65,25 +62,17 @@ def pack_pairs(bank: PairBank, keys: Keys, pair_N: Tensor, row_N: Tensor, ends_N
     begins_N = torch.cat([ends_N.new_zeros(1), ends_N[:-1]])
     local_L = at_L - begins_N[example_L]
 
-    def turned(which: int) -> tuple[Tensor, Tensor]:
-        height, width = shape_N4[:, 2 * which], shape_N4[:, 2 * which + 1]
-        return torch.where(swaps == 1, width, height), torch.where(swaps == 1, height, width)
-
-    (high_N, wide_N), (answer_high_N, answer_wide_N) = turned(0), turned(1)
-    input_L = (high_N * (wide_N + 1))[example_L]
-    answer_L = (answer_high_N * (answer_wide_N + 1))[example_L]
+    length_N2 = height_N2 * (width_N2 + 1)
+    input_L, answer_L = length_N2[example_L].unbind(1)
     part_L = (local_L > input_L).long()
     cell_L = torch.where(part_L == 1, local_L - input_L - 2, local_L - 1)
-    columns_L = torch.where(part_L == 1, answer_wide_N[example_L], wide_N[example_L])
+    flat_L = 2 * example_L + part_L
+    columns_L = width_N2.view(-1)[flat_L]
     row_L = torch.div(cell_L, columns_L + 1, rounding_mode="floor")
     column_L = cell_L - row_L * (columns_L + 1)
 
-    # The cell of the original that stands there, as for canvases (`charm.tasks.batch`).
-    height_N2, width_N2 = shape_N4[:, 0::2], shape_N4[:, 1::2]
-    first_N2 = start_N2 + a[:, None] * (width_N2 - 1) + b[:, None] * (height_N2 - 1) * width_N2
-    down_N2, right_N2 = p[:, None] * width_N2 + q[:, None], t[:, None] * width_N2 + u[:, None]
-    flat_L = 2 * example_L + part_L
-    where_L = first_N2.view(-1)[flat_L] + down_N2.view(-1)[flat_L] * row_L + right_N2.view(-1)[flat_L] * column_L
+    first_L, down_L, right_L = (part.view(-1)[flat_L] for part in reads)
+    where_L = first_L + down_L * row_L + right_L * column_L  # the cell of the original that stands there
     color_L = bank.cells[where_L.clamp(0, len(bank.cells) - 1)].long()
     token_L = keys.colors[row_N][example_L, color_L.clamp(max=9)].long() + FIRST_COLOR
 
@@ -106,7 +95,7 @@ def pack_pairs(bank: PairBank, keys: Keys, pair_N: Tensor, row_N: Tensor, ends_N
         example_L,
         inside_L & (part_L == 1) & ~is_end_L & (answer_L > 0),
         edges_N2,
-        torch.minimum(begins_N + high_N * (wide_N + 1) + 2, ends_N).int(),
+        torch.minimum(begins_N + length_N2[:, 0] + 2, ends_N).int(),
     )
 
 

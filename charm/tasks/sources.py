@@ -236,13 +236,12 @@ def _archive_content(archive: bytes) -> dict[str, bytes]:
 def _download(url: str) -> bytes:
     try:
         with urllib.request.urlopen(url, timeout=60) as response:
-            content: bytes = response.read()
+            return bytes(response.read())
     except (OSError, HTTPException) as error:  # URLError, HTTPError and time-outs are OSErrors
         raise CharmError(
             f"ConceptARC cannot be downloaded from {url} ({getattr(error, 'reason', error)}); "
             "`charm data fetch concept-arc --from-folder COPY` uses a copy of that repository instead"
         ) from error
-    return content
 
 
 def load_available(data: Path | None = None) -> list[Source]:

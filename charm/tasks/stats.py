@@ -9,7 +9,7 @@ from charm.errors import CharmError
 from charm.paths import data_dir
 from charm.tables import Table
 from charm.tasks.canvas import FULL_SIDE
-from charm.tasks.dataset import DataConfig, Dataset, load_dataset
+from charm.tasks.dataset import DataConfig, load_dataset
 from charm.tasks.pairs_file import MADE_BY, WHOLE_TASKS, read_manifest
 from charm.tasks.sources import CONCEPT_ARC, load_available
 
@@ -27,9 +27,22 @@ def data_stats(data: Path | None = None, views: int = 1000) -> dict[str, Any]:
         config = DataConfig(
             (f"{name}/training",), (f"{name}/evaluation",), auxiliary, views=views, canvas="fit", data=data
         )
-        counts = _counts(load_dataset(config))
-        compared = paper if auxiliary and views == 1000 else None
-        datasets.append({"name": " + ".join((name, *auxiliary)), **counts, "paper_rows": compared})
+        made = load_dataset(config)
+        index = sum(map(len, made.mixtures.values()))
+        cells = sum(len(mixture) * side**2 for side, mixture in made.mixtures.items())
+        datasets.append(
+            {
+                "name": " + ".join((name, *auxiliary)),
+                "tasks": len(made.instances.puzzles),
+                "pairs": len(made.bank),
+                "rows": len(made.instances),
+                "index": index,
+                "questions": len(made.questions),
+                "predictions": sum(len(made.question_rows(question)) for question in made.questions),
+                "fit_cells": cells / index / FULL_SIDE**2,
+                "paper_rows": paper if auxiliary and views == 1000 else None,
+            }
+        )
     synthetic = []
     for provider in WHOLE_TASKS:
         try:
@@ -44,20 +57,6 @@ def data_stats(data: Path | None = None, views: int = 1000) -> dict[str, Any]:
             missing.append(f"{provider}, {left} tasks of it: {MADE_BY[provider]}")
     summaries = [source.summary() for source in sources]
     return {"views": views, "sources": summaries, "datasets": datasets, "synthetic": synthetic, "missing": missing}
-
-
-def _counts(made: Dataset) -> dict[str, Any]:
-    index = sum(map(len, made.mixtures.values()))
-    cells = sum(len(mixture) * side**2 for side, mixture in made.mixtures.items())
-    return {
-        "tasks": len(made.instances.puzzles),
-        "pairs": len(made.bank),
-        "rows": len(made.instances),
-        "index": index,
-        "questions": len(made.questions),
-        "predictions": sum(len(made.question_rows(question)) for question in made.questions),
-        "fit_cells": cells / index / FULL_SIDE**2,
-    }
 
 
 _MEASURES = {

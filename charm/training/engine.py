@@ -14,7 +14,6 @@ import signal
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -26,10 +25,11 @@ from charm.config import to_json
 from charm.devices import Place
 from charm.errors import ODD_VALUES, CharmError, charm_errors
 from charm.files import Terminated
+from charm.paths import keep_compiled_code
 from charm.progress import Bar, bar
 from charm.runs import checkpoint
 from charm.runs.config import EngineConfig
-from charm.runs.folder import check_run, occupied, require_checkpoint, run_name
+from charm.runs.folder import check_run, occupy, run_name
 from charm.runs.metrics import Exam, LogEntry, forget_later_lines, has_evaluation, write_line
 from charm.signals import check_every, stop_on_signal
 
@@ -37,10 +37,8 @@ from charm.signals import check_every, stop_on_signal
 class Job(Protocol):
     """What is learned. A domain gives the engine one of these; every process has its own."""
 
-    manifest: Mapping[str, Any]
-    """The record of the training data, as written to data.json."""
-    work: tuple[int, str]
-    """How much an update handles over all processes, and the word for it: (768, "samples")."""
+    manifest: Mapping[str, Any]  # the record of the training data, as written to data.json
+    work: tuple[int, str]  # how much an update handles over all processes, and the word for it: (768, "samples")
 
     def check(self, out: Path) -> None:
         """Refuse to resume in this run folder if the training data has changed."""
@@ -209,9 +207,13 @@ def train(
     engine = Engine(job, config, out, place, say)
     if resume:
         job.check(out)
-    with occupied(out, place, config, job.manifest):
+    with occupy(out, place, config, job.manifest):
         if resume:
-            require_checkpoint(out, engine.restore())
+            if not engine.restore() and (lost := checkpoint.steps_of(out)):  # not to begin again at step 0 unasked
+                raise CharmError(
+                    f"{out}: none of its {len(lost)} checkpoints is whole; restore one from a backup, or begin again "
+                    f"at step 0 with --restart, which erases metrics, votes and evaluations"
+                )
             say(f"resumed at step {engine.step}" if engine.step else "no checkpoint yet: starting at step 0")
         if place.is_main:
             engine.forget_later()
@@ -229,6 +231,7 @@ def compiles(attempt: Callable[[], None], wanted: str, place: Place, say: Callab
     """Return whether compiling is wanted ("auto": on CUDA) and succeeds; a failure is reported, or raised if "on"."""
     if wanted == "off" or (wanted == "auto" and place.device.type != "cuda"):
         return False
+    keep_compiled_code()
     try:
         attempt()
     except Exception as error:
@@ -339,15 +342,13 @@ def _other_writers(out: Path, config: EngineConfig) -> list[Any]:
         with charm_errors(f"{name} is not installed: pip install 'charm-arc[{name}]'", ImportError):
             library = importlib.import_module("torch.utils.tensorboard" if name == "tensorboard" else name)
         if name == "tensorboard":
-            writers.append(partial(_to_board, library.SummaryWriter(str(out / "tensorboard"))))
+            board = library.SummaryWriter(str(out / "tensorboard"))
+            writers.append(
+                lambda step, values, to=board: [to.add_scalar(n, value, step) for n, value in values.items()]
+            )
         else:
             more = {"dir": str(out)} if name == "wandb" else {}
             run = library.init(project=project, name=out.name, config=to_json(config), **more)
             atexit.register(run.finish)
             writers.append(lambda step, values, run=run: run.log(values, step=step))
     return writers
-
-
-def _to_board(board: Any, step: int, values: dict[str, float]) -> None:
-    for name, value in values.items():
-        board.add_scalar(name, value, step)

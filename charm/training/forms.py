@@ -13,8 +13,9 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from charm.models.canvas.training import fill_slots, pick_slots
+from charm.devices import Place
 from charm.models.model import CharmModel
+from charm.models.network import BatchSize
 from charm.tasks import keyed
 from charm.tasks.dataset import Dataset
 
@@ -25,8 +26,7 @@ ACCESSES = 32  # units of a layer that an example is said to use: those with the
 class Form:
     """Shared weights move freely."""
 
-    decays = True
-    """Whether weight decay applies."""
+    decays = True  # whether weight decay applies
 
     def __init__(self, shared: Mapping[str, nn.Parameter]) -> None:
         self.shared = shared
@@ -142,13 +142,12 @@ def tf_idf(used_F: Tensor, background_F: Tensor, examples: int) -> Tensor:
 
 
 @torch.no_grad()
-def unit_usage(model: CharmModel, data: Dataset, batch: int, batches: int, seed: int) -> Usage:
+def unit_usage(model: CharmModel, data: Dataset, place: Place, batch: int, batches: int, seed: int) -> Usage:
     """Count which units fresh examples of this data use in their first refinement step."""
-    slots = fill_slots(model.reasoner, data, batch, seed)
+    examples = model.reasoner.examples(data, BatchSize(batch), seed, place)
     counts: dict[str, Tensor] = {}
     for number in range(batches):
-        group = pick_slots(slots, seed, number)
-        group.prepare(number, seed)
+        group = examples.prepare(number)
         group.take()
         with _activations(model) as sums:
             model(group.state_SBLD, group.inputs_BT, group.row_B, group.side)

@@ -50,7 +50,7 @@ class UpdateGraphs:
         """Record an update without making it; whether that worked."""
         graph = torch.cuda.CUDAGraph()
         try:
-            with _undisturbed(), torch.cuda.graph(graph, pool=self.pool):
+            with _capture_alone(), torch.cuda.graph(graph, pool=self.pool):
                 metrics = update(slots)
         except RuntimeError as error:
             self.failed = True
@@ -72,7 +72,7 @@ class UpdateGraphs:
 
 
 @contextmanager
-def _undisturbed() -> Iterator[None]:
+def _capture_alone() -> Iterator[None]:
     """Collect garbage before a capture and none during it; afterwards, restore the stream even if it failed.
 
     The collector may destroy another CUDA graph, which invalidates the capture. A capture that fails leaves its own

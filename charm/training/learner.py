@@ -7,6 +7,7 @@ the recorded CUDA graphs. Which network learns is its model's business (`charm.m
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 import torch
@@ -28,6 +29,7 @@ T = TypeVar("T")
 Rate = Callable[[int, float], float]  # (update, share of the time that has passed) -> share of the full rates
 
 
+@dataclass(eq=False)
 class Learner:
     """A model that learns, update by update.
 
@@ -35,25 +37,21 @@ class Learner:
     processes that train together. Subclasses add what moves beside the gradients (`after_backward`, `after_step`).
     """
 
-    def __init__(
-        self,
-        model: CharmModel,
-        optimizers: OptimizerSet,
-        examples: Examples,
-        rate: Rate,
-        seed: int,
-        place: Place,
-        rank: int | None = None,
-        average: MovingAverage | None = None,
-        records: bool = True,
-        retreats: bool = False,
-        say: Callable[[str], None] = say,
-    ) -> None:
-        self.model, self.optimizers, self.examples, self.rate = model, optimizers, examples, rate
-        self.seed, self.place, self.rank = seed, place, rank
-        self.average = average or MovingAverage([], 0.0)
-        self.retreats, self.say = retreats, say
-        self.graphs = UpdateGraphs(model, say) if records and place.device.type == "cuda" else None
+    model: CharmModel
+    optimizers: OptimizerSet
+    examples: Examples
+    rate: Rate
+    seed: int
+    place: Place
+    rank: int | None = None
+    average: MovingAverage = field(default_factory=lambda: MovingAverage([], 0.0))
+    records: bool = True
+    retreats: bool = False
+    say: Callable[[str], None] = say
+
+    def __post_init__(self) -> None:
+        on_gpu = self.place.device.type == "cuda"
+        self.graphs = UpdateGraphs(self.model, self.say) if self.records and on_gpu else None
         self.updates = 0
 
     def update(self, passed: float = 0.0) -> Metrics:
@@ -76,11 +74,11 @@ class Learner:
         # The same activations drop when this update is made again after a resume.
         ranks = () if self.rank is None else (self.rank,)
         torch.manual_seed(key_of("dropout", self.seed, self.updates, *ranks) >> 1)
-        metrics = self._moved(batch) if self.graphs is None else self.graphs(self._moved, batch)
+        metrics = self._apply(batch) if self.graphs is None else self.graphs(self._apply, batch)
         self.updates += 1
         return metrics
 
-    def _moved(self, batch: Any) -> Metrics:
+    def _apply(self, batch: Any) -> Metrics:
         """Do the device's half of `learn`; never synchronises with the host."""
         metrics = self.examples.gradients(self.model, batch)
         self.after_backward()

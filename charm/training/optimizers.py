@@ -163,8 +163,7 @@ class Part:
     kind: type[Optimizer]
     groups: Sequence[dict[str, Any]]
     """Parameter groups as torch has them: "params", and settings of the group such as "lr"."""
-    settings: Mapping[str, Any] = field(default_factory=dict)
-    """What all groups share."""
+    settings: Mapping[str, Any] = field(default_factory=dict)  # what all groups share
 
 
 class OptimizerSet:
@@ -238,9 +237,7 @@ class Optimizers(OptimizerSet):
         self.dense = dense_parameters(model)
         others, factors, instance_rows = grouped_parameters(model)
         elementwise = {id(parameter) for parameter in model.reasoner.elementwise_parameters()}
-        muon: list[dict[str, Any]] = []
-        adamw: list[dict[str, Any]] = []
-        atan2: list[dict[str, Any]] = []
+        kinds: dict[type[Optimizer], list[dict[str, Any]]] = {Muon: [], AdamW: [], AdamAtan2: []}
         for parameters, lr, decay, choice in (
             (others, config.lr, config.weight_decay, config.dense),
             (factors, config.factor_lr, config.factor_weight_decay, config.factors),
@@ -249,36 +246,28 @@ class Optimizers(OptimizerSet):
             matrices = [p for p in parameters if p.dim() == 2 and by_muon and id(p) not in elementwise]
             chosen = {id(p) for p in matrices}
             rest = [p for p in parameters if id(p) not in chosen]
-            muon.append({"params": matrices, "lr": lr, "weight_decay": decay, "urm": choice == "urm-muon"})
-            by_element = atan2 if choice == "adam-atan2" else adamw
-            by_element.append({"params": rest, "lr": lr, "weight_decay": decay})
+            group = {"lr": lr, "weight_decay": decay}
+            kinds[Muon].append({"params": matrices, **group, "urm": choice == "urm-muon"})
+            kinds[AdamAtan2 if choice == "adam-atan2" else AdamW].append({"params": rest, **group})
         rows = {"params": instance_rows, "lr": config.row_lr, "weight_decay": config.row_weight_decay}
         fused = all(parameter.device.type in ("cpu", "cuda", "xpu") for parameter in self.dense)
         adam = {"betas": config.betas, "eps": 1e-8, "fused": fused, "capturable": rates_on_device}
+        settings: dict[type[Optimizer], dict[str, Any]] = {Muon: {}, AdamW: adam, AdamAtan2: {"betas": config.betas}}
         gather = not sharded_tables(model)  # sharded tables have the entries of all processes already
-        parts = [
-            Part(Muon, muon),
-            Part(AdamW, adamw, adam),
-            Part(AdamAtan2, atan2, {"betas": config.betas}),
-            rows_part(config.rows, rows, config.betas, gather, rates_on_device),
-        ]
+        parts = [Part(kind, groups, settings[kind]) for kind, groups in kinds.items()]
+        parts.append(rows_part(config.rows, rows, config.betas, gather, rates_on_device))
         rates_on = self.dense[0].device if rates_on_device else None
         super().__init__(parts, self.dense, rates_on, config.clip, gather)
 
 
 def rows_part(
-    choice: RowChoice,
-    group: dict[str, Any],
-    betas: tuple[float, float],
-    gather: bool = True,
-    recorded: bool = False,
+    choice: RowChoice, group: dict[str, Any], betas: tuple[float, float], gather: bool = True, recorded: bool = False
 ) -> Part:
     """Return the optimizer of instance rows with this name; `recorded` updates become CUDA graphs."""
     if choice == "signsgd":
         return Part(RowSignSGD, [group], {"gather": gather})
-    if choice == "adamw":
-        return Part(RowAdamW, [group], {"gather": gather, "betas": betas})
-    return Part(DenseAdamW, [group], {"gather": gather, "betas": betas, "capturable": recorded})
+    kind, more = (RowAdamW, {}) if choice == "adamw" else (DenseAdamW, {"capturable": recorded})
+    return Part(kind, [group], {"gather": gather, "betas": betas, **more})
 
 
 def rate_share(update: int, warmup: float, left: float = 1.0, decay: Literal["linear", "cosine"] = "linear") -> float:

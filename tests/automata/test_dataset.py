@@ -21,7 +21,7 @@ from charm.automata.presets import CAR_MEMORIES
 from charm.automata.rules import FAMILIES, evolve, parse_rule
 from charm.errors import CharmError
 from charm.models.canvas.backbone import count_parameters
-from charm.models.canvas.config import car
+from charm.models.canvas.config import CAR
 from charm.models.model import CharmModel, ModelConfig
 from charm.tasks.batch import view_tokens
 from charm.tasks.canvas import place
@@ -138,7 +138,7 @@ def test_sizes_told_beforehand_are_those_of_the_model(
     write_benchmark(tmp_path / "car", build(benchmark))
     config = CarData(benchmark, split, canvas=5, data=tmp_path)
     design = CAR_MEMORIES[memory]
-    model = ModelConfig(replace(car(), width=32, heads=2), replace(design, rank=min(design.rank, 32)))
+    model = ModelConfig(replace(CAR, width=32, heads=2), replace(design, rank=min(design.rank, 32)))
     _, schema = assemble_car(config)
     made = CharmModel(model.reasoner, model.memory, schema)
     told = account_car(model, config.sizes)

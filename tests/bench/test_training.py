@@ -12,8 +12,8 @@ from charm.bench import training
 from charm.bench.training import measure_training, seconds_each, training_table
 from charm.devices import Place
 from charm.models.canvas.backbone import Reasoner
-from charm.models.canvas.config import CanvasConfig, hrm, trm
-from charm.models.vit.config import loopvit, varc
+from charm.models.canvas.config import HRM, TRM, CanvasConfig
+from charm.models.vit.config import LOOPVIT, VARC
 from charm.models.vit.network import Vit
 from charm.models.writer import cpu
 from charm.models.writer.network import Writer
@@ -24,7 +24,7 @@ from charm.tasks.sequences import SEQUENCE_VOCABULARY
 SMALL = {"width": 32, "heads": 2, "layers": 2, "prefix": 3, "inner_multiple": 16, "compute_dtype": "float32"}
 
 
-@pytest.mark.parametrize("base", [CanvasConfig(recurrences=5, horizon=2), trm(), replace(hrm(), halt_outputs=1)])
+@pytest.mark.parametrize("base", [CanvasConfig(recurrences=5, horizon=2), TRM, replace(HRM, halt_outputs=1)])
 def test_flops_are_those_that_torch_counts(base: CanvasConfig) -> None:
     config, side, batch = replace(base, **SMALL), 4, 3
     reasoner = Reasoner(config)
@@ -43,7 +43,7 @@ def test_flops_are_those_that_torch_counts(base: CanvasConfig) -> None:
     assert count(training=True) == batch * training
 
 
-@pytest.mark.parametrize("base", [varc(), loopvit()])
+@pytest.mark.parametrize("base", [VARC, LOOPVIT])
 def test_flops_of_a_vit_are_those_that_torch_counts(base: CanvasConfig) -> None:
     """Besides a part that does not depend on the batch: the vectors of all symbols at all places of a patch."""
     small = {"width": 16, "heads": 2, "layers": 1, "inner_multiple": 16, "compute_dtype": "float32"}

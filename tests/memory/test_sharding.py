@@ -15,7 +15,7 @@ from charm.errors import CharmError
 from charm.memory import CoSE, Film, Lookup, RowAdamW, Rows, RowSignSGD, RowTable
 from charm.memory.optimizers import row_squares
 from charm.memory.parts import RowShard
-from charm.memory.sharding import prefetched, shard_rows, sharded_tables, whole_tables
+from charm.memory.sharding import prefetch, shard_rows, sharded_tables, whole_tables
 from tests import forks
 
 ROWS, WIDTH, BATCH = 21, 8, 12
@@ -93,7 +93,7 @@ def learn_sharded(rank: int, world: int, folder: Path, name: str) -> None:
     assert bool(whole) == (rank == 0)
     # Unequally many rows, read alone.
     mine = torch.arange(rank, ROWS, world)[: ROWS // world - rank]
-    with prefetched(table.rows, mine):
+    with prefetch(table.rows, mine):
         alone = table({"row": mine})
     torch.save({"read": read, "squares": squares, "alone": (mine, alone), **whole}, folder / f"{rank}.pt")
     with pytest.raises(CharmError, match="cannot grow"):
@@ -135,7 +135,7 @@ def test_one_process_divides_nothing() -> None:
     rows = Rows(5, 2, sparse=True)
     shard_rows([rows], 0, 1)
     assert rows.shard is None
-    with prefetched(rows, torch.tensor([1])):
+    with prefetch(rows, torch.tensor([1])):
         assert rows.reader is None
     assert whole_tables(rows) == {}
     with pytest.raises(CharmError, match="use shard_dense for other tables"):

@@ -7,7 +7,7 @@ import torch
 from charm.config import from_json, to_json
 from charm.errors import CharmError
 from charm.models.canvas.backbone import Reasoner, count_parameters
-from charm.models.canvas.config import CanvasConfig, car, hrm, trm
+from charm.models.canvas.config import CAR, HRM, TRM, CanvasConfig
 from charm.models.config import NetworkConfig
 from charm.models.vit.config import VitConfig
 from charm.models.writer.config import WriterConfig
@@ -65,9 +65,9 @@ def counts(config: CanvasConfig) -> tuple[int, int]:
     [
         (CanvasConfig(prefix=1, halt_outputs=2), 13_663_234, 13_663_746),  # URM
         (CanvasConfig(), 13_662_721, 13_663_233),
-        (trm(), 6_829_058, 6_830_082),
-        (hrm(), 27_276_290, 27_277_314),
-        (car(), 1_710_337, 1_710_593),
+        (TRM, 6_829_058, 6_830_082),
+        (HRM, 27_276_290, 27_277_314),
+        (CAR, 1_710_337, 1_710_593),
     ],
 )
 def test_parameter_counts_of_the_family(config: CanvasConfig, trained: int, with_initial_state: int) -> None:

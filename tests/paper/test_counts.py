@@ -12,11 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
+from benchmarks.records import read_records
 from charm.accounting import Size, account
 from charm.arc.presets import PRESETS, preset
 from charm.commands.params import params
 from charm.drawing.terminal import show
-from charm.models.canvas.config import CanvasConfig, hrm
+from charm.models.canvas.config import HRM, CanvasConfig
 from charm.models.model import ModelConfig
 from charm.paper import counts as paper_counts
 from charm.paper.counts import (
@@ -34,7 +35,6 @@ from charm.paper.counts import (
     paper_tables,
     tally,
 )
-from charm.paper.records import read_records
 from charm.paper.tables import TABLES, PaperCount, PaperTable
 from charm.tasks.dataset import DataConfig
 from charm.tasks.keys import MemoryConfig
@@ -96,7 +96,7 @@ def test_the_numbers_in_notes_and_readings() -> None:
     gated = account(ModelConfig(charm, MemoryConfig(gate=True)), *PAPER_SIZES[ARC1])
     assert gated.total == 43_507_745
     assert as_printed(gated.total, "43M") == "44M"
-    hrm_total = account(ModelConfig(hrm(), FULL_TABLE), *PAPER_SIZES[ARC1]).total
+    hrm_total = account(ModelConfig(HRM, FULL_TABLE), *PAPER_SIZES[ARC1]).total
     assert hrm_total == 475_593_218
     assert as_printed(hrm_total, "475M") == "476M"
     assert as_printed(account(ModelConfig(charm, FULL_TABLE), 1, 1).backbone, "13.6M") == "13.7M"

@@ -61,7 +61,7 @@ def test_translation_keeps_grid_and_boundary_on_the_canvas() -> None:
     tops = []
     for step in range(200):
         draw = batch(stream, step)
-        swaps = np.isin(stream._dihedrals[draw.row_N], [1, 3, 6, 7])
+        swaps = np.isin(stream.dihedrals[draw.row_N], [1, 3, 6, 7])
         extent = stream._extent[draw.pair_N]
         height = np.where(swaps, extent[:, 1], extent[:, 0])
         width = np.where(swaps, extent[:, 0], extent[:, 1])

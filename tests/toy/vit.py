@@ -7,7 +7,7 @@ import torch
 import torch.nn.functional as F
 
 from charm.arc.presets import preset
-from charm.models.vit.config import VitConfig, varc
+from charm.models.vit.config import VARC, VitConfig
 from charm.runs.settings import TrainConfig
 from charm.tasks.canvas import LARGE_SIDE
 from charm.tasks.keys import MemoryConfig
@@ -40,7 +40,7 @@ def vit_config(folder: Path, base_reasoner: VitConfig | None = None, **changes: 
     return replace(
         published,
         data=data,
-        reasoner=replace(base_reasoner or varc(), **{**TINY, "layers": 1, "inner_multiple": 16}),
+        reasoner=replace(base_reasoner or VARC, **{**TINY, "layers": 1, "inner_multiple": 16}),
         memory=MemoryConfig(design="table", rank=16),
         optimizer=replace(published.optimizer, lr=1e-2, row_lr=1e-2, warmup=2),
         **{

@@ -66,7 +66,7 @@ def test_tf_idf_by_hand() -> None:
 def test_units_are_counted_per_example(base: Path, unseen: Path) -> None:
     model, data = prepared(base, unseen)
     before = snapshot(model)
-    found = unit_usage(model, data, batch=4, batches=3, seed=0)
+    found = unit_usage(model, data, HERE, batch=4, batches=3, seed=0)
     assert found.examples == 12
     layers = [name for name, _ in model.named_modules() if name.endswith(".feed_forward")]
     assert list(found.counts) == layers

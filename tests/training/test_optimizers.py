@@ -7,7 +7,7 @@ from torch.optim import AdamW
 
 from charm.models.canvas.config import CanvasConfig
 from charm.models.model import CharmModel
-from charm.models.vit.config import loopvit
+from charm.models.vit.config import LOOPVIT
 from charm.models.writer.config import WriterConfig
 from charm.runs.checkpoint import optimizer_tensors, restore_optimizers
 from charm.runs.settings import OptimizerConfig, RowChoice
@@ -301,7 +301,7 @@ def test_rows_can_be_moved_by_adamw(choice: RowChoice, kind: str) -> None:
 
 def test_single_vectors_of_a_vit_are_not_matrices_to_muon() -> None:
     shape = {"width": 64, "heads": 4, "layers": 1, "recurrences": 2}
-    found = groups(MemoryConfig(rank=8), OptimizerConfig(), replace(loopvit(), **shape))
+    found = groups(MemoryConfig(rank=8), OptimizerConfig(), replace(LOOPVIT, **shape))
     single = {"reasoner.tokens", "reasoner.positions", "reasoner.repeats", "reasoner.head.weight"}
     assert single <= set(found["AdamW"])
     assert {"reasoner.patch.weight", "reasoner.blocks.0.qkv.weight"} <= set(found["Muon"])

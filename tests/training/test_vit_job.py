@@ -19,7 +19,7 @@ from charm.evaluation.evaluate import evaluate_run
 from charm.evaluation.predict import Request, predict
 from charm.evaluation.protocols import protocol_named
 from charm.models.model import CharmModel
-from charm.models.vit.config import VitConfig, loopvit, varc
+from charm.models.vit.config import LOOPVIT, VARC, VitConfig
 from charm.models.vit.network import Vit
 from charm.report.film import refinement_film
 from charm.report.page import ranked
@@ -47,7 +47,7 @@ def solved(solver: Solver, task: Task) -> Solution:
 
 
 def test_a_resumed_vit_ends_with_the_same_bits(tmp_path: Path) -> None:
-    config = vit_config(tmp_path, replace(loopvit(), recurrences=2))
+    config = vit_config(tmp_path, replace(LOOPVIT, recurrences=2))
     with place("cpu") as here:
         train(config, tmp_path / "whole", here, say=quiet)
         train(config, tmp_path / "parts", here, say=quiet)
@@ -66,7 +66,7 @@ def test_a_compiled_vit_begins_as_a_plain_one(tmp_path: Path, monkeypatch: pytes
     monkeypatch.setattr(Vit, "compile_parts", lambda self: plain(self, backend="eager"))
     torch._dynamo.reset()
     torch._dynamo.utils.counters.clear()
-    config = vit_config(tmp_path, replace(varc(), dropout=0.0))
+    config = vit_config(tmp_path, replace(VARC, dropout=0.0))
     config = replace(config, reasoner=replace(config.reasoner, layers=2))
     losses = []
     with place("cpu") as here:
@@ -124,7 +124,7 @@ def test_a_perfect_answer_is_read_back_through_all_views_and_placements(
 
 
 def test_eval_and_the_page_serve_a_vit(tmp_path: Path) -> None:
-    run, config = tmp_path / "run", vit_config(tmp_path, replace(varc(), placements=2))
+    run, config = tmp_path / "run", vit_config(tmp_path, replace(VARC, placements=2))
     config = replace(config, data=replace(config.data, views=6))
     with place("cpu") as here:
         train(config, run, here, say=quiet)
@@ -141,7 +141,7 @@ def test_eval_and_the_page_serve_a_vit(tmp_path: Path) -> None:
 
 
 def test_solving_trains_a_copy_of_all_weights_and_puts_them_back(tmp_path: Path) -> None:
-    run, config = tmp_path / "run", vit_config(tmp_path, replace(varc(), placements=2))
+    run, config = tmp_path / "run", vit_config(tmp_path, replace(VARC, placements=2))
     with place("cpu") as here:
         train(config, run, here, say=quiet)
         task = load_source(str(tmp_path / "tasks" / "toy0.json")).tasks[0]
@@ -181,7 +181,7 @@ def test_a_compiled_vit_is_asked_in_one_shape_and_answers_as_a_plain_one(
     monkeypatch.setattr(Vit, "compile_parts", lambda self: compile_parts(self, backend="eager"))
     monkeypatch.setattr(Vit, "forward", counted)
     torch._dynamo.reset()
-    run, config = tmp_path / "run", vit_config(tmp_path, replace(varc(), placements=2, dropout=0.0))
+    run, config = tmp_path / "run", vit_config(tmp_path, replace(VARC, placements=2, dropout=0.0))
     options = SolveOptions(steps=3, batch=4, views=51)
     found = []
     with place("cpu") as here:
@@ -204,10 +204,10 @@ def test_a_compiled_vit_is_asked_in_one_shape_and_answers_as_a_plain_one(
 
 
 def test_adaptation_follows_varcs_published_rates(tmp_path: Path) -> None:
-    recipe = recipe_for(varc(), Recipe(steps=50, batch=4), "full")
+    recipe = recipe_for(VARC, Recipe(steps=50, batch=4), "full")
     assert (recipe.shared_lr, recipe.row_lr) == (3e-4, 3e-4)
     assert (recipe.shared_decay, recipe.row_decay, recipe.rows) == (0.0, 0.0, "dense-adamw")
-    assert recipe_for(varc(), Recipe(), "rows").row_lr == Recipe().row_lr
+    assert recipe_for(VARC, Recipe(), "rows").row_lr == Recipe().row_lr
     with pytest.raises(CharmError, match=r"row_decay must be 0, got 0\.1"):
         Recipe(rows="dense-adamw")
     assert recipe_for(preset("arc1").reasoner, Recipe(), "full") == Recipe()
@@ -229,7 +229,7 @@ def test_adaptation_of_a_vit_clips_all_gradients_together(tmp_path: Path) -> Non
     norms = {}
     with place("cpu") as here:
         for clip in (0.0, 1e-3):
-            recipe = recipe_for(varc(), Recipe(batch=4), "full")
+            recipe = recipe_for(VARC, Recipe(batch=4), "full")
             assert recipe.clip == 1.0
             job = arc_job(config, here, say=quiet)
             adaptation = Adaptation(job.model, job.data, replace(recipe, clip=clip), "full", here)
@@ -250,7 +250,7 @@ def test_speed_is_measured_in_flops_of_its_shape(tmp_path: Path) -> None:
         found = measure_job("tiny", "large", config, lambda: arc_job(config, here, quiet), here, 0.01)
     assert [side.side for side in found.sides] == [64]
     assert found.training > 0
-    forward, training = varc().flops(64)
+    forward, training = VARC.flops(64)
     # Ten layers, 1,025 positions: maps of 4 x 512 x 512 and 2 x 512 x 512, and attention; symbols in and out.
     assert forward == 10 * (2 * 1025 * 6 * 512**2 + 4 * 1025**2 * 512) + 4 * 1024 * 48 * 512
     assert training == 3 * forward - 2 * 1024 * 48 * 512

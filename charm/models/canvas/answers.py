@@ -33,10 +33,7 @@ class Placement:
 # As a decorator, inference mode is on only while the generator itself runs, never in the caller's loop.
 @torch.inference_mode()
 def refine(network: CanvasNetwork, tokens_BT: Tensor, task_BD: Tensor, steps: int) -> Iterator[tuple[Tensor, Tensor]]:
-    """Yield (token logits [B, T, V], halt logits) after each of `steps` steps; there is no early halting.
-
-    The last pair is the answer; the ones before make curves and pictures. Cells form a square canvas.
-    """
+    """Yield (token logits [B, T, V], halt logits) after each of `steps` steps; there is no early halting."""
     cells = tokens_BT.shape[1]
     side = math.isqrt(cells)
     if side * side != cells:
@@ -48,7 +45,7 @@ def refine(network: CanvasNetwork, tokens_BT: Tensor, task_BD: Tensor, steps: in
 
 
 @torch.inference_mode()
-def placed_inputs(asked: AskedBatch, where: Placement) -> Tensor:
+def place_inputs(asked: AskedBatch, where: Placement) -> Tensor:
     """Return the inputs as token canvases [N, T], each at its place."""
     bank, keys, question_N, row_N, *_ = asked
     at = (where.top_N, where.left_N, asked.side)
@@ -56,13 +53,13 @@ def placed_inputs(asked: AskedBatch, where: Placement) -> Tensor:
     return view_tokens(bank, keys, question_N, row_N, *at, outputs=False, scale_N=scale_N)[0]
 
 
-def refined_answers(network: CanvasNetwork, asked: AskedBatch, steps: int) -> Iterator[tuple[Tensor, Tensor]]:
+def refine_answers(network: CanvasNetwork, asked: AskedBatch, steps: int) -> Iterator[tuple[Tensor, Tensor]]:
     """Yield a network's answers and their log-odds after each refinement step of one placement, not enlarged."""
     large = is_large(asked.side)
     # The first position that grids may have.
     corner_N = torch.full_like(asked.question_N, MARGIN if large else 0)
     where = Placement(corner_N, corner_N, torch.ones_like(corner_N))
-    for logits_NTV, halt in refine(network, placed_inputs(asked, where), asked.task_ND, steps):
+    for logits_NTV, halt in refine(network, place_inputs(asked, where), asked.task_ND, steps):
         best_NT = logits_NTV.argmax(-1)
         yield lift_grids(best_NT, where)[0] if large else best_NT.to(torch.uint8), halt_logit(halt)
 

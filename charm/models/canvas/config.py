@@ -142,18 +142,9 @@ class CanvasConfig(NetworkConfig):
 
 
 # URM's backbone is the default one with a prefix of 1 and a halt head of two outputs.
-
-
-def trm() -> CanvasConfig:
-    """Return TRM's shape on ARC: 3 cycles of 4 + 1 applications of two layers, gradients through the last cycle."""
-    return CanvasConfig(kind="trm", layers=2, recurrences=3, inner=4, horizon=1, ffn="swiglu", halt_outputs=2)
-
-
-def hrm() -> CanvasConfig:
-    """Return HRM's shape on ARC: 2 cycles of 2 + 1 applications of two blocks, gradients through the last of each."""
-    return CanvasConfig(kind="hrm", recurrences=2, inner=2, horizon=1, prefix=1, ffn="swiglu", halt_outputs=2)
-
-
-def car() -> CanvasConfig:
-    """Return the small backbone for cellular automata. The paper does not give its heads; ours stay 64 wide."""
-    return CanvasConfig(width=256, heads=4, layers=2, recurrences=6, horizon=3, ffn="swiglu", refinement_steps=4)
+# TRM's shape on ARC: 3 cycles of 4 + 1 applications of two layers, gradients through the last cycle.
+TRM = CanvasConfig(kind="trm", layers=2, recurrences=3, inner=4, horizon=1, ffn="swiglu", halt_outputs=2)
+# HRM's shape on ARC: 2 cycles of 2 + 1 applications of two blocks, gradients through the last of each.
+HRM = CanvasConfig(kind="hrm", recurrences=2, inner=2, horizon=1, prefix=1, ffn="swiglu", halt_outputs=2)
+# The small backbone for cellular automata. The paper does not give its heads; ours stay 64 wide.
+CAR = CanvasConfig(width=256, heads=4, layers=2, recurrences=6, horizon=3, ffn="swiglu", refinement_steps=4)

@@ -63,9 +63,9 @@ class CanvasNetwork(Network):
         return Canvases(self, data, size, seed, place, rehearsal)
 
     def answers(self, asked: AskedBatch, steps: int) -> Iterator[tuple[Tensor, Tensor]]:
-        from charm.models.canvas.answers import refined_answers  # which needs this module
+        from charm.models.canvas.answers import refine_answers  # which needs this module
 
-        return refined_answers(self, asked, steps)
+        return refine_answers(self, asked, steps)
 
     @property
     def body(self) -> nn.ModuleList:
@@ -151,10 +151,7 @@ def minimum_steps(uniform_B2: Tensor, probability: float, max_steps: int) -> Ten
 
 
 def halt_now(halt: Tensor, steps_B: Tensor, max_steps: int, minimum_B: Tensor, kind: str = "urm") -> Tensor:
-    """Return which slots stop after this step, [B]: at max_steps, or where the head asks at or after the minimum.
-
-    `steps_B` counts the refinement steps of each slot including the one just made.
-    """
+    """Return which slots stop after this step, [B]: at max_steps, or where the head asks at or after the minimum."""
     return (steps_B >= max_steps) | (wants_to_halt(halt, kind) & (steps_B >= minimum_B))
 
 
@@ -265,17 +262,16 @@ class Slots:
     def __len__(self) -> int:
         return len(self.numbers)
 
-    def prepare(self, step: int, seed: int) -> None:
-        """Do the host's half of an update: lay out examples where some were taken, and draw its random numbers.
-
-        Two uniform numbers for each slot are decided by (seed, step, slot) alone.
-        """
-        taken, self._taken = self._taken, HostCopy(self.halted_B)
-        self._replace(taken)
+    def prepare(self, step: int, seed: int) -> Slots:
+        """Do the host's half of an update: lay out examples where some were taken, and draw its random numbers."""
+        halted = HostCopy(self.halted_B)
+        self._replace_taken()
+        self._taken = halted
         counters = 2 * (step * self.stream.slots + self.numbers)
         key = keyed.key_of("exploration", seed, self.side)
         drawn = np.stack([keyed.uniform(key, counters), keyed.uniform(key, counters + 1)], axis=1)
         self.exploration_B2.copy_(to_device(drawn.astype(np.float32), self.exploration_B2.device))
+        return self
 
     def take(self) -> None:
         """Give every halted slot its next example and the initial state."""
@@ -286,7 +282,9 @@ class Slots:
         self.state_SBLD.copy_(self.network.restart(self.state_SBLD, halted_B))
         self.steps_B.masked_fill_(halted_B, 0)
 
-    def _replace(self, taken: HostCopy | None) -> None:
+    def _replace_taken(self) -> None:
+        """Lay out examples for the slots that took theirs."""
+        taken, self._taken = self._taken, None
         if taken is not None:
             slots = np.flatnonzero(taken.array())
             self.turn[slots] += 1
@@ -309,8 +307,7 @@ class Slots:
 
     def state(self) -> dict[str, Tensor]:
         """Return everything a resumed run needs; the first dimension of every tensor is slots."""
-        taken, self._taken = self._taken, None
-        self._replace(taken)
+        self._replace_taken()
         tensors: dict[str, Tensor] = {name: getattr(self, name) for name in self._TENSORS}
         tensors["state_SBLD"] = self.state_SBLD.transpose(0, 1)
         return {**tensors, "turn": torch.from_numpy(self.turn.copy())}
@@ -343,17 +340,6 @@ class HostCopy:
         return self.tensor.numpy()
 
 
-def fill_slots(
-    network: Network, data: Dataset, batch: int, seed: int, share: tuple[int, int] | None = None
-) -> dict[int, Slots]:
-    """Return slots for each canvas size of the data: all of a batch, or this process's share of it."""
-    if not isinstance(network, CanvasNetwork):
-        raise CharmError("this needs a model that answers whole canvases, and this model does not")
-    device = network.tokens.device
-    bank, keys, share = data.bank.to(device), data.keys().to(device), share or (0, batch)
-    return {side: Slots(network, data.stream(side, batch, seed), bank, keys, share) for side in sorted(data.mixtures)}
-
-
 def pick_slots(slots: dict[int, Slots], seed: int, step: int) -> Slots:
     """Return the slots whose turn it is: canvas sizes occur in proportion to their share of the examples."""
     ends = np.cumsum([len(group.stream.mixture) for group in slots.values()])
@@ -378,14 +364,18 @@ class Canvases(Examples):
             raise CharmError(f"{share[1] - share[0]} slots cannot be split into {size.accumulate} equal parts")
         self._again = partial(Canvases, network, data, seed=seed, place=place, rehearsal=rehearsal)
         self.size, self.seed, self.work = size, seed, (size.examples, "samples")
-        filling = (size.examples, seed, share)
-        self.groups = fill_slots(network, data, *filling)
-        self.rehearsed = {} if rehearsal is None else fill_slots(network, rehearsal, *filling)
+
+        def fill(some: Dataset) -> dict[int, Slots]:
+            bank, keys = some.bank.to(place.device), some.keys().to(place.device)
+            streams = [some.stream(side, size.examples, seed) for side in sorted(some.mixtures)]
+            return {stream.side: Slots(network, stream, bank, keys, share) for stream in streams}
+
+        self.groups = fill(data)
+        self.rehearsed = {} if rehearsal is None else fill(rehearsal)
 
     def prepare(self, update: int, focused: bool = False) -> Slots:
         slots = pick_slots(self.groups if focused else self.rehearsed or self.groups, self.seed, update)
-        slots.prepare(update, self.seed)
-        return slots
+        return slots.prepare(update, self.seed)
 
     def is_rehearsed(self, batch: Slots) -> bool:
         return any(batch is group for group in self.rehearsed.values())
@@ -407,22 +397,20 @@ class Canvases(Examples):
 
     def workloads(self, model: CharmModel) -> list[Workload]:
         index = sum(len(group.stream.mixture) for group in self.groups.values())
-        return [self._workload(model, slots, index) for slots in self.groups.values()]
 
-    def _workload(self, model: CharmModel, slots: Slots, index: int) -> Workload:
-        def prepare(update: int) -> Slots:
-            slots.prepare(update, self.seed)
-            return slots
+        @torch.inference_mode()
+        def forward(slots: Slots) -> None:
+            model(slots.state_SBLD, slots.inputs_BT, slots.row_B, slots.side)
 
-        def forward() -> None:
-            with torch.inference_mode():
-                model(slots.state_SBLD, slots.inputs_BT, slots.row_B, slots.side)
-
-        def size() -> tuple[int, int, int]:
+        def size(slots: Slots) -> tuple[int, int, int]:
             without, with_gradients = slots.network.config.flops(slots.side)
             return len(slots), len(slots) * without, len(slots) * with_gradients
 
-        return Workload(slots.side, len(slots.stream.mixture) / index, prepare, forward, size)
+        def workload(slots: Slots) -> Workload:
+            made = partial(slots.prepare, seed=self.seed), partial(forward, slots), partial(size, slots)
+            return Workload(slots.side, len(slots.stream.mixture) / index, *made)
+
+        return [workload(slots) for slots in self.groups.values()]
 
     def state(self) -> dict[str, Tensor]:
         return {f"{name}/{k}": v for name, group in self._named().items() for k, v in group.state().items()}

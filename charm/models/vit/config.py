@@ -79,21 +79,8 @@ class VitConfig(NetworkConfig):
         return tuple(range(1, self.placements + 1))
 
 
-def varc() -> VitConfig:
-    """Return VARC's ViT."""
-    return VitConfig()
-
-
-def loopvit() -> VitConfig:
-    """Return LoopViT's large size: VARC with six layers that are repeated six times, wider inside."""
-    return VitConfig(layers=6, recurrences=6, expansion=4.5)
-
-
-def loopvit_medium() -> VitConfig:
-    """Return LoopViT's medium size: as wide as the large one, and no wider inside than outside."""
-    return VitConfig(layers=6, recurrences=6)
-
-
-def loopvit_small() -> VitConfig:
-    """Return LoopViT's small size: half as wide."""
-    return VitConfig(width=256, heads=4, layers=6, recurrences=6, expansion=3.0)
+VARC = VitConfig()
+# LoopViT is VARC with six layers, repeated six times; the large one is wider inside, the small one half as wide.
+LOOPVIT = VitConfig(layers=6, recurrences=6, expansion=4.5)
+LOOPVIT_MEDIUM = VitConfig(layers=6, recurrences=6)
+LOOPVIT_SMALL = VitConfig(width=256, heads=4, layers=6, recurrences=6, expansion=3.0)

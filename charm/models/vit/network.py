@@ -22,7 +22,7 @@ from torch.nn.attention.varlen import varlen_attn
 
 from charm.errors import CharmError
 from charm.initial import truncated_normal_
-from charm.models.canvas.answers import Placement, lift_grids, placed_inputs, refine
+from charm.models.canvas.answers import Placement, lift_grids, place_inputs, refine
 from charm.models.canvas.training import CanvasNetwork
 from charm.models.layers import NORM_EPS, Rotation, drop, rotate, rotation
 from charm.models.network import AskedBatch, BatchSize, Metrics, log_odds
@@ -67,14 +67,10 @@ class Readable(NamedTuple):
     """What attention may read, in two forms: as a mask, and as the order in which such positions come first."""
 
     seen_BL: Tensor
-    order_M: Tensor
-    """Of the M = B * L positions of all examples, those that may be read, then the others."""
-    place_M: Tensor
-    """Where each position has its place in that order."""
-    asking_B: Tensor
-    """Where the positions of each example begin, and their end; int32 [B + 1]."""
-    read_B: Tensor
-    """The same in the order, of positions that may be read."""
+    order_M: Tensor  # of the M = B * L positions of all examples, those that may be read, then the others
+    place_M: Tensor  # where each position has its place in that order
+    asking_B: Tensor  # where the positions of each example begin, and their end; int32 [B + 1]
+    read_B: Tensor  # the same in the order, of positions that may be read
 
     @staticmethod
     def of(seen_BL: Tensor) -> Readable:
@@ -219,10 +215,13 @@ class Vit(CanvasNetwork):
         bound_N = np.array(asked.bounds, np.int64)[asked.question_N.cpu()]
         for draw in range(1, steps + 1):
             where = random_placement(asked.question_N, asked.row_N, bound_N, draw)
-            for logits_NTV, _ in refine(self, placed_inputs(asked, where), asked.task_ND, 1):
+            for logits_NTV, _ in refine(self, place_inputs(asked, where), asked.task_ND, 1):
                 found_NT, best_NT = logits_NTV.log_softmax(-1).max(-1)
                 answer_NT, inside_NT = lift_grids(best_NT, where)
-                yield answer_NT, _log_odds(found_NT, inside_NT, answer_NT)
+                # The tokens of a cell count as one.
+                mean_N = torch.where(inside_NT, found_NT, 0.0).sum(1) / inside_NT.sum(1).clamp(min=1)
+                sure_N = torch.where(inside_NT.any(1), mean_N * (answer_NT > 0).sum(1), -100.0)
+                yield answer_NT, log_odds(sure_N.clamp(max=-1e-7))
 
     def try_shapes(self, learning: Collection[int], voting: int) -> None:
         device, cells = self.tokens.device, LARGE_SIDE**2
@@ -288,11 +287,3 @@ def random_placement(question_N: Tensor, row_N: Tensor, bound_N: Numbers, draw: 
     top = MARGIN + keyed.below(keyed.key_of("asked top", draw), counters, room)
     left = MARGIN + keyed.below(keyed.key_of("asked left", draw), counters, room)
     return Placement(*(torch.from_numpy(part).to(row_N.device) for part in (top, left, scale)))
-
-
-def _log_odds(found_NT: Tensor, inside_NT: Tensor, answer_NT: Tensor) -> Tensor:
-    """Return the log-odds of answers from the log-probabilities of their tokens; the tokens of a cell count as one."""
-    mean_N = torch.where(inside_NT, found_NT, 0.0).sum(1) / inside_NT.sum(1).clamp(min=1)
-    sure_N = mean_N * (answer_NT > 0).sum(1)
-    sure_N = torch.where(inside_NT.any(1), sure_N, -100.0).clamp(max=-1e-7)
-    return log_odds(sure_N)

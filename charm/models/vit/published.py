@@ -40,10 +40,8 @@ def read_published(path: Path, names: Path | None, config: NetworkConfig) -> dic
     """Read a state dict, which may be one entry of a checkpoint, and return the weights of `Vit(config)`."""
     if not isinstance(config, VitConfig):
         raise CharmError(f"--published needs a preset of VARC or LoopViT, got a network of kind {config.kind}")
-    try:
+    with charm_errors(f"{path}: cannot be read as a file of tensors", Exception):  # damage raises anything
         found = torch.load(path, map_location="cpu", weights_only=True)
-    except Exception as error:  # damage shows as many kinds of errors
-        raise CharmError(f"{path}: cannot be read as a file of tensors ({error})") from error
     entries = found.values() if isinstance(found, Mapping) and not _is_state(found) else [found]
     states = [one for one in entries if _is_state(one)]
     if len(states) != 1:
@@ -58,10 +56,8 @@ def read_published(path: Path, names: Path | None, config: NetworkConfig) -> dic
         )
     with charm_errors(f"{names}: not a JSON object of names", CharmError):
         chosen = read_json(names)
-    try:
+    with charm_errors(f"{path} with the names of {names} is no such network", CharmError):
         return convert(state, chosen, config)
-    except CharmError as error:
-        raise CharmError(f"{path} with the names of {names}: {error}") from error
 
 
 def convert(state: Mapping[str, Tensor], names: Any, config: VitConfig) -> dict[str, Tensor]:

@@ -14,14 +14,14 @@ from charm.errors import CharmError
 from charm.models.canvas.backbone import count_parameters
 from charm.models.layers import rotate, rotation
 from charm.models.vit import network as vit_module
-from charm.models.vit.config import VitConfig, loopvit, loopvit_medium, loopvit_small, varc
+from charm.models.vit.config import LOOPVIT, LOOPVIT_MEDIUM, LOOPVIT_SMALL, VARC, VitConfig
 from charm.models.vit.network import PATCHES, Affine, Readable, Vit, canvas_loss, cut, find_readable, join
 from charm.tasks.canvas import LARGE_SIDE, PAD
 from tests.toy.vit import TINY, canvases
 
 
 def tiny(base: VitConfig | None = None, **changes: object) -> Vit:
-    vit = Vit(replace(base or varc(), **{**TINY, "dropout": 0.0, **changes}))
+    vit = Vit(replace(base or VARC, **{**TINY, "dropout": 0.0, **changes}))
     generator = torch.Generator().manual_seed(1)
     with torch.no_grad():  # biases and gains that matter
         for parameter in vit.parameters():
@@ -35,7 +35,7 @@ def answer(vit: Vit, tokens: torch.Tensor, task: torch.Tensor) -> torch.Tensor:
 
 def test_the_published_sizes() -> None:
     """VARC's to the unit; LoopViT's to the digits that are printed, with the vectors of 400 tasks."""
-    shapes = (varc(), loopvit(), loopvit_small(), loopvit_medium())
+    shapes = (VARC, LOOPVIT, LOOPVIT_SMALL, LOOPVIT_MEDIUM)
     with torch.device("meta"):
         sizes = [count_parameters(config.build()) for config in shapes]
     assert sizes == [17_385_008, 17_373_744, 3_704_624, 11_076_144]
@@ -68,7 +68,7 @@ def test_maps_start_with_the_spread_of_torchs() -> None:
 
 def test_symbols_start_smaller_than_positions_as_varcs_do() -> None:
     """A patch's content has 0.58 times the spread of its position: sqrt(1/3), with both vectors at a std of 0.02."""
-    vit = Vit(replace(varc(), **{**TINY, "width": 128, "layers": 1}))
+    vit = Vit(replace(VARC, **{**TINY, "width": 128, "layers": 1}))
     assert vit.tokens.std().item() == pytest.approx(0.02, rel=0.05)
     tokens = torch.randint(2, 12, (1, LARGE_SIDE**2), generator=torch.Generator().manual_seed(0))
     content = vit.embed(cut(tokens))[0] - vit.positions
@@ -127,7 +127,7 @@ def test_attention_may_read_the_task_and_the_patches_of_the_input() -> None:
                 assert found[n, 1 + row * PATCHES + column] == bool((square != PAD).any())
 
 
-@pytest.mark.parametrize("base", [varc(), loopvit()], ids=["varc", "loopvit"])
+@pytest.mark.parametrize("base", [VARC, LOOPVIT], ids=["varc", "loopvit"])
 def test_it_is_torchs_post_norm_transformer_with_masked_keys(base: VitConfig) -> None:
     """Rotary positions aside, which torch does not have: here they turn by nothing."""
     recurrences = 3 if base.recurrences > 1 else 1
@@ -204,7 +204,7 @@ def test_dropout_drops_only_where_gradients_are_asked_for() -> None:
 
 
 def test_every_weight_learns_through_all_repeats() -> None:
-    vit = tiny(loopvit(), recurrences=3)
+    vit = tiny(LOOPVIT, recurrences=3)
     task = torch.ones(2, 16, requires_grad=True)
     loss, metrics = canvas_loss(answer(vit, canvases(), task), canvases(), 2)
     loss.backward()
@@ -242,7 +242,7 @@ def test_the_loss_is_torchs_cross_entropy_without_background() -> None:
 def test_settings_that_a_vit_cannot_have() -> None:
     for name, value in (("placements", 256), ("placements", 0), ("dropout", 1.0), ("heads", 256)):
         with pytest.raises(CharmError, match=f"reasoner {name if name != 'heads' else 'head width'}"):
-            replace(varc(), **{name: value})
+            replace(VARC, **{name: value})
     config = preset("varc-arc1")
     full = replace(config.data, canvas="full")
     with pytest.raises(CharmError, match=r"needs data\.canvas large, got full"):
@@ -269,7 +269,7 @@ def slow_attention(
     return torch.cat(found)
 
 
-@pytest.mark.parametrize("base", [varc(), replace(loopvit(), recurrences=2)])
+@pytest.mark.parametrize("base", [VARC, replace(LOOPVIT, recurrences=2)])
 def test_attention_to_packed_positions_is_that_under_a_mask(base: VitConfig, monkeypatch: pytest.MonkeyPatch) -> None:
     """Answers and all gradients; of inputs with many cells, with few and with none."""
     tokens = torch.cat([canvases(3), torch.zeros(1, LARGE_SIDE**2, dtype=torch.uint8)])

@@ -14,15 +14,15 @@ from charm.arc.presets import preset
 from charm.cli import main
 from charm.errors import CharmError
 from charm.models.model import CharmModel
-from charm.models.vit.config import VitConfig, loopvit, varc
+from charm.models.vit.config import LOOPVIT, VARC, VitConfig
 from charm.models.vit.network import Vit
 from charm.models.vit.published import convert, read_published
 from charm.tasks.canvas import LARGE_SIDE
 from charm.tasks.keys import MemoryConfig
 from tests.toy.vit import TINY, canvases, seen_by_varc
 
-CONFIG = replace(varc(), **TINY)
-LOOPS = replace(loopvit(), **TINY, recurrences=2)
+CONFIG = replace(VARC, **TINY)
+LOOPS = replace(LOOPVIT, **TINY, recurrences=2)
 NAMES = {
     "tokens": "color.weight",
     "positions": "place",
