@@ -44,7 +44,7 @@ MANY = 1024  # answers whose step reads fewer tokens of each: there, each more c
 TOKENS, TOKENS_OF_MANY = 16, 8  # that a step reads of each answer: the newest and guesses
 WAYS = 3  # to guess
 FEWEST = 32  # answers of the smallest recorded step; each larger one has twice as many
-REFILL = 8  # new answers begin when 1 / REFILL of the slots are free
+REFILL = 8  # new answers begin when one in so many slots is free
 READ, READ_PADDED = 65_536, 8192  # tokens of questions and guesses in a pack
 KERNEL_WIDTHS = (16, 32, 64, 128)  # of a head
 
@@ -326,7 +326,7 @@ class _Slots:
             self.end += stretch
 
     def has_enough(self) -> bool:
-        """Return whether enough slots are free to begin new answers."""
+        """Return whether so many slots are free that new answers should begin."""
         return bool(self.free) and (not self.writing or len(self.free) * REFILL >= len(self.begins))
 
     def take(self, number_N: Numbers) -> tuple[Numbers, Numbers]:
