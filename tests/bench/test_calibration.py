@@ -7,9 +7,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from charm.paper.records import read_record
 
 from benchmarks.calibration import MOST_ERROR, calibration_error, count, held_out, main
+from benchmarks.records import read_record
 from charm.evaluation.calibration import RECORD, Case, calibration, read_calibration
 from charm.evaluation.ranking import Candidate
 from charm.files import fingerprint, read_json
