@@ -154,7 +154,7 @@ def probe_fresh(model: CharmModel, data: Dataset, fresh: dict[str, list[Pair]]) 
 
 
 def token_totals(data: Dataset) -> dict[bool, float]:
-    """Return the tokens of the index, of evaluated tasks and of others, by the length of pairs as they are."""
+    """Return the tokens of the index, of evaluated tasks and of others, by the length of unchanged pairs."""
     lengths = sequence_lengths(data.bank.shape.numpy(), np.zeros(len(data.bank), bool))
     puzzle = data.instances.table()[0]
     evaluated = {data.instances.number(question.task_id) for question in data.questions}
@@ -234,7 +234,7 @@ def solve_now(setting: Setting) -> Variant:
 
 
 def cooked(**changes: Any) -> Any:
-    """Train a base from nothing with changes of the recipe; measured on fresh pairs of its own rules."""
+    """Train a base from nothing with changes of the recipe; measured on fresh pairs of the same rules."""
 
     def make(setting: Setting) -> Variant:
         config = base_config(setting.kernels)

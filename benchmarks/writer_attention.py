@@ -113,7 +113,7 @@ def errors(pack: Pack, heads: int, width: int, seed: int) -> dict[str, list[floa
         ("old", old, torch.bfloat16),
         ("new", new, torch.bfloat16),
     ):
-        x = qkv.to(dtype, copy=True).requires_grad_()  # a leaf of its own: gradients add up
+        x = qkv.to(dtype, copy=True).requires_grad_()  # a separate leaf: gradients add up
         mixed = attend(x, turn.to(dtype), pack)
         mixed.backward(dout.to(dtype))
         assert x.grad is not None

@@ -133,7 +133,7 @@ def record(lines: list[dict[str, Any]]) -> dict[str, Any]:
             if what.startswith("fresh"):
                 numbers[f"{name}: {what}, mean"] = round(mean(each), 4)
     return {
-        "what": "changes of a small writer's recipe: loss and exact answers on fresh pairs of its own rules",
+        "what": "changes of a small writer's recipe: loss and exact answers on fresh pairs of the same rules",
         "command": "python -m benchmarks.writer_recipe benchmarks/results/writer_recipe.json",
         "size": f"{RULES} rules of Re-ARC2 on grids up to {LONGEST_SIDE} x {LONGEST_SIDE}, {PAIRS} pairs each and "
         f"{FRESH} fresh ones; {UPDATES} updates of {TOKENS} tokens; width 64, 4 layers",

@@ -62,7 +62,7 @@ def main() -> None:
     decoder = Decoder(writer, max(IN_FLIGHT), room, 2000)
 
     def begin(context: int) -> None:
-        """Put an answer of so many tokens into every slot, which never ends."""
+        """Put an answer of this length into every slot, which never ends."""
         number = torch.arange(decoder.slots, device=place.device)
         decoder.state[:-1] = 0
         decoder.state[:-1, BASE] = number * (CONTEXT + SPARE)

@@ -7,15 +7,13 @@
     load(model)             load a trained model
     solve(task, model)      answer a task, or several learned together
     tasks(name)             read a public set, a file or a folder of tasks
-    train(config, out)      train a preset or a configuration
-    preset(name)            return the configuration of a preset, to change
+    train(config, out)      train a preset, or what preset(name) returns, changed
     evaluate(run)           let a run vote on its test inputs, and score it
     memory                  CoSE, the memory, for your own keys
     CharmError              raised for wrong input, with one sentence
 
-Task, View, Solution, CharmModel and SolveOptions are what these take and
-return. help(charm.solve) explains a function; docs/api.md has examples.
-Names are imported when they are first used: `import charm` loads no torch.
+These take and return Task, View, Solution, CharmModel and SolveOptions.
+help(charm.solve) explains a function; `import charm` loads no torch.
 """
 
 import os

@@ -131,7 +131,7 @@ def measure_votes(options: SolveBench, place: Place) -> dict[str, Any]:
 def time_votes(
     options: SolveBench, place: Place, model: CharmModel, data: Dataset, batch: int
 ) -> tuple[dict[str, Any], Votes]:
-    """Time writing, and judging by itself; return the votes as well. Rates are of writing but for votes/s."""
+    """Time writing, and judging alone; return the votes as well. Rates are of writing but for votes/s."""
 
     def vote(views: int) -> Votes:
         return predict(Request(model, data, (1,), views, batch), place)[1]

@@ -69,7 +69,7 @@ def parameter_groups(model: GPT, config: LMConfig) -> dict[str, list[dict[str, A
 
 
 class LMOptimizers(OptimizerSet):
-    """Muon for matrices, AdamW for the rest; the tables have an optimizer of their own."""
+    """Muon for matrices, AdamW for the rest; the tables have a separate optimizer."""
 
     def __init__(self, model: GPT, config: LMConfig) -> None:
         self.config = config

@@ -179,7 +179,7 @@ def row_squares(grad: Tensor, gather: bool = True) -> Tensor:
     ids_N, sums_NC = summed_rows(grad, gather)
     is_again_N = F.pad(ids_N[1:] == ids_N[:-1], (1, 0))
     squares = sums_NC.square().sum(1).masked_fill(is_again_N, 0).sum()
-    if not gather and dist.is_initialized():  # each rank has the sums of its own rows
+    if not gather and dist.is_initialized():  # each rank has the sums of the rows it owns
         dist.all_reduce(squares)
     return squares
 

@@ -299,7 +299,7 @@ def _views(config: DataConfig, role: Role, task: Task, pool: Colors | None) -> C
 
 
 def _blocks(config: DataConfig, instances: Instances, task_id: str, block: IndexBlock) -> list[IndexBlock]:
-    """Return a block as it is, or in two: views in original colours, repeated to be half of it, and the others."""
+    """Return a block unchanged, or in two: views in original colours, repeated to be half of it, and the others."""
     if config.augment != "own-colors":
         return [block]
     known = dict(zip(instances.rows(task_id).tolist(), instances.codes(task_id).tolist(), strict=True))

@@ -155,7 +155,7 @@ def test_a_damaged_record_is_refused(name: str, value: object, told: str, tmp_pa
 
 
 def test_records_of_released_models_are_of_their_weights() -> None:
-    """A record that lies beside other weights would never be shown."""
+    """A record next to other weights would never be shown."""
     records = list(RELEASED.glob(f"**/{RECORD}"))
     if not records:
         pytest.skip("no released model has a record yet")

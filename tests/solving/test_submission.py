@@ -315,7 +315,7 @@ def test_a_second_solve_does_not_destroy_an_answer(
 
 
 def test_a_submission_has_a_name_of_its_own(toy: ToySolve) -> None:
-    """The files beside it are named after it: those of sub.txt would be those of sub.json."""
+    """The files next to it are named after it: those of sub.txt would be those of sub.json."""
     with pytest.raises(CharmError, match=r"the name of a submission must end in \.json, got .*sub\.txt"):
         toy.solve(out=toy.folder / "sub.txt")
     assert not list(toy.folder.glob("*sub*"))

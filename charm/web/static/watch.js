@@ -2,7 +2,9 @@
 // A solve that was started from the command line: how far its tasks are, and the votes on the chosen one.
 
 async function watchPage(root, query) {
-  const about = element("p", "", "soft"), links = element("p"), listed = element("div", "", "course watched"), shown = element("div");
+  const about = element("p", "", "soft"), links = element("p"), sides = element("div", "", "sides");
+  const listed = element("div", "", "course watched"), shown = element("div");
+  sides.append(listed, shown);
   let before = "", beforeTask = "";
 
   async function look(solve) {
@@ -25,7 +27,7 @@ async function watchPage(root, query) {
     beforeTask = nowTask;
   }
 
-  await follow(root, query, { view: "watch", kind: "solve", names: page.solves, parts: [about, links, listed, shown], look, every: 2000,
+  await follow(root, query, { view: "watch", kind: "solve", names: page.solves, parts: [about, links, sides], look, every: 2000,
     none: "No solve is open. To open one, start the server with its submission: charm view submission.json" });
 }
 
