@@ -27,9 +27,6 @@ STYLES = {"✓": "green", "✗": "bold red", "solved": "green"}  # cells drawn i
 NUMBER = re.compile(r"[-+·]?\d|[-·]?$")
 
 
-# Tables
-
-
 def table_text(table: Table) -> RichTable:
     """Return a table for a terminal. Columns of numbers are right-aligned, except for the first column."""
     narrow = {"box": box.SIMPLE_HEAD, "padding": 0, "show_edge": False} if table.narrow else {}
@@ -59,9 +56,6 @@ def show(*things: Table | RenderableType, console: Console | None = None) -> Non
             console.print(thing, highlight=False, markup=False, soft_wrap=True)
         else:
             console.print(table_text(thing) if isinstance(thing, Table) else thing)
-
-
-# Grids
 
 
 def grid_text(grid: Grid, digits: bool = False) -> Text:
