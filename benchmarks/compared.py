@@ -69,7 +69,7 @@ def draw(found: list[Result], file: Path) -> None:
     from matplotlib.figure import Figure
 
     with mpl.rc_context({"font.size": 11}):
-        figure = Figure(figsize=(8, 4.2), layout="constrained")
+        figure = Figure(figsize=(8, 3.4), layout="constrained")
         axes = figure.add_subplot()
         for name, scores, dollars in found:
             ours = name.startswith("CHARM") and name != PAPER
@@ -90,7 +90,7 @@ def draw(found: list[Result], file: Path) -> None:
                 weight="bold" if ours else "normal",
             )
         axes.set(xscale="log", xlim=(0.009, 20_000), ylim=(0, 90))
-        axes.set(xlabel="dollars for training and, if known, answers", ylabel="pass@2 (%)")
+        axes.set(xlabel="dollars for training and, if known, answers", ylabel="two attempts (%)")
         axes.set_xticks([0.1, 1, 10, 100, 1000, 10_000], ["0.1", "1", "10", "100", "1,000", "10,000"])
         axes.grid(color=GREY, alpha=0.25)
         axes.spines[["top", "right"]].set_visible(False)

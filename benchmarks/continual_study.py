@@ -50,7 +50,7 @@ from charm.drawing import figures
 from charm.drawing.figures import Point, Series
 from charm.errors import CharmError
 from charm.files import read_sealed
-from charm.paper.comparison import Difference, paired
+from charm.paper.comparison import Difference, paired_difference
 from charm.paper.runs import SIZES, VARIANTS, SizeName
 from charm.processes import process_pool
 from charm.runs.checkpoint import steps_of
@@ -331,7 +331,7 @@ def advantage(results: Sequence[dict[str, Any]]) -> tuple[Difference | None, tup
         acc[trial["memory"]][1000 * trial["base"] + trial["order"]] = 100 * one["summary"]["ACC"]
         for task, value in one["final"].items():
             tasks[trial["memory"]].setdefault(task, []).append(100 * value)
-    difference = paired(acc["cose"], acc["table"])
+    difference = paired_difference(acc["cose"], acc["table"])
     if difference is None:
         return None, None
     common = sorted(tasks["cose"].keys() & tasks["table"].keys())

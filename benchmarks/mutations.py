@@ -791,7 +791,7 @@ MUTATIONS = (
         ("faults/test_votes.py",),
     ),
     Mutation(
-        "a run is evaluated at the paper's depths instead of its own",
+        "a run is evaluated at the paper's depths, not at those it was trained for",
         'if fields.get("loops") is None:',
         "if False:",
         ("test_predict.py",),

@@ -1,19 +1,21 @@
 """CHARM: small models that learn ARC-AGI from scratch, and structured sparse task memory.
 
-    model = charm.load()                    # CHARM's own weights; or a run folder, a saved model, "owner/name"
-    print(charm.solve("task.json", model=model, budget=60))    # the answer, its votes, and what speaks against it
+    model = charm.load()    # CHARM's own weights; or a run, "owner/name"
+    result = charm.solve("task.json", model=model, budget=60)
+    print(result)           # the answer, its votes, what speaks against it
 
-    load(model)                 load a trained model
-    solve(task, model, budget)  answer a task, or several that are learned together
-    tasks(name)                 the tasks of a public set ("arc1/evaluation"), a file or a folder
-    train(config, out)          train a preset or a configuration; preset(name) returns one to change
-    evaluate(run)               let a run vote on its test inputs, and score it
-    memory                      CoSE, the memory, for your own keys
-    Task, View, Solution, CharmModel, SolveOptions    what these functions take and return
-    CharmError                  raised for wrong input, with one sentence
+    load(model)             load a trained model
+    solve(task, model)      answer a task, or several learned together
+    tasks(name)             read a public set, a file or a folder of tasks
+    train(config, out)      train a preset or a configuration
+    preset(name)            return the configuration of a preset, to change
+    evaluate(run)           let a run vote on its test inputs, and score it
+    memory                  CoSE, the memory, for your own keys
+    CharmError              raised for wrong input, with one sentence
 
-help(charm.solve) explains a function; docs/api.md has examples. Names are imported when they are first used, so that
-`import charm` loads no torch.
+Task, View, Solution, CharmModel and SolveOptions are what these take and
+return. help(charm.solve) explains a function; docs/api.md has examples.
+Names are imported when they are first used: `import charm` loads no torch.
 """
 
 import os

@@ -9,14 +9,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import nn
 
 from charm.automata.keys import CarMemory, CarSizes, build_car_memory
 from charm.automata.run import CarConfig, read_car_config
-from charm.domains import Counted
 from charm.errors import CharmError
 from charm.memory import CoSE, TableMemory
 from charm.memory.inspect import reads
@@ -166,22 +165,24 @@ def _assembled_size(config: DataConfig) -> Size:
     return Size(len(instances.puzzles), len(instances))
 
 
-def counted(name: str, about: Mapping[str, str | int], caption: str, found: Accounting) -> Counted:
+def count_components(
+    name: str, about: Mapping[str, str | int], caption: str, found: Accounting
+) -> tuple[dict[str, Any], Table]:
     """Return the parameters of a preset's model as values and as a table; `about` is more to say in the values."""
     totals = [n for n, (part, _) in enumerate(found.lines()) if part in ("backbone", "task memory", "everything")]
     rows = [(part if n in totals else f"  {part}", f"{count:,}") for n, (part, count) in enumerate(found.lines())]
     table = Table(["component", "parameters"], rows, f"Parameters of {name}", caption, totals)
-    return Counted({"preset": name, **about, **found.to_json()}, table, found.memory, found.total)
+    return {"preset": name, **about, **found.to_json()}, table
 
 
-def count_car(name: str, config: CarConfig, data_rows: bool, data: Path | None) -> Counted:
+def count_car(name: str, config: CarConfig, data_rows: bool, data: Path | None) -> tuple[dict[str, Any], Table]:
     """Count every parameter of a preset on cellular automata; its rows follow from its settings."""
     sizes = config.data.sizes
     caption = (
         f"{sizes.rules:,} rules and {sizes.horizons} horizons, {sizes.combinations:,} combinations trained, "
         f"{sizes.rows:,} rows, the blank one included."
     )
-    return counted(name, sizes._asdict(), caption, account_car(config.model, sizes))
+    return count_components(name, sizes._asdict(), caption, account_car(config.model, sizes))
 
 
 def gate_share(model: CharmModel, batch: int = 2**15) -> float:

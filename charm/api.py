@@ -19,10 +19,9 @@ from charm.models.model import CharmModel
 from charm.paths import model_at, path_given
 from charm.progress import bar
 from charm.runs.checkpoint import newest_checkpoint
-from charm.solving.group import Solver
+from charm.solving import solver
 from charm.solving.options import BUDGET, CPU_BUDGET, SolveOptions
-from charm.solving.solution import Clock, Say, Solution, improved
-from charm.solving.solver import groups_of, learns_together
+from charm.solving.solution import Say, Solution
 from charm.tables import Table
 from charm.tasks.sources import find_task
 from charm.tasks.task import Task, check_unique, task_from_json
@@ -115,26 +114,12 @@ def solve(
         raise CharmError(f"budget must be a positive number of seconds, got {budget!r}")
     chosen = _options(SolveOptions, {**options, "budget": budget}, "charm.solve")
     found: dict[str, Solution] = {}
-    problems: list[CharmError] = []
-
-    def publish(answers: dict[str, Solution]) -> None:
-        found.update({name: improved(found.get(name), one) for name, one in answers.items()})
-
-    with tempfile.TemporaryDirectory() as folder, place(device) as here, _progress(say) as tell:
-        run = _on_disk(model, Path(folder))
-        groups = groups_of(tasks, chosen.together if learns_together(run, chosen) else 1, 1)
-        solver, clock = Solver(run, chosen, here), Clock(budget)
+    with tempfile.TemporaryDirectory() as folder, _progress(say) as tell:
         try:
-            for number, group in enumerate(groups):
-                try:
-                    solver.work(group, clock.share(len(groups) - number), tell, publish)
-                except CharmError as error:
-                    problems.append(error)
+            solver.solve(tasks, _on_disk(model, Path(folder)), chosen, [device], tell, found.update, retry=False)
         except KeyboardInterrupt:  # Ctrl-C ends the solve; the answers so far are returned
             if not found:
                 raise
-    if not found:
-        raise problems[0]
     return found if several else found[tasks[0].id]
 
 

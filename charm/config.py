@@ -8,7 +8,7 @@ import os
 import sys
 import types
 import typing
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar, Union
@@ -57,6 +57,34 @@ def from_json(kind: type[T], data: Any, where: str = "config") -> T:
         return kind(**values)
     except CharmError as error:  # the class's own checks do not know the file
         raise CharmError(f"{where}: {error}") from error
+
+
+def flags_between(base: Any, wanted: Any, start: str = "", idle: Collection[str] = ()) -> list[str]:
+    """Return the flags that change the first configuration into the second, as a command line has them.
+
+    Fields that have no effect in the second (`idle`) are no flags, except those that must be switched off.
+    """
+    flags: list[str] = []
+    idle = idle or getattr(wanted, "idle", ())
+    for field in dataclasses.fields(base):
+        before, after = getattr(base, field.name), getattr(wanted, field.name)
+        name = f"{start}{field.name}"
+        if before == after or (name in idle and after is not False):
+            continue
+        if dataclasses.is_dataclass(before) and type(before) is type(after):
+            flags += flags_between(before, after, f"{name}.", idle)
+        else:
+            flags += flag_words(name, after)
+    return flags
+
+
+def flag_words(name: str, value: Any) -> list[str]:
+    """Return the flag that sets a field, given by its dotted name, and its values."""
+    head, _, last = name.replace("_", "-").rpartition(".")
+    start = f"--{head}." if head else "--"
+    if isinstance(value, bool):
+        return [f"{start}{last if value else f'no-{last}'}"]
+    return [f"{start}{last}", *map(str, to_json(value if isinstance(value, tuple | list) else (value,)))]
 
 
 def read_run_config(run: Path, kind: type[T]) -> T:

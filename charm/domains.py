@@ -10,23 +10,13 @@ import importlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from charm.config import read_settings
 from charm.errors import CharmError
-from charm.tables import Table
 
 LOSS = {"loss": ("Loss", False)}
 Reference = str | Callable[..., Any] | Mapping[str, Any] | type | None
-
-
-class Counted(NamedTuple):
-    """The parameters of a preset: as JSON values, as tables, and as the two numbers of a summary line."""
-
-    found: dict[str, Any]
-    table: Table
-    memory: int
-    total: int
 
 
 @dataclass(frozen=True)
@@ -65,7 +55,7 @@ class Domain:
     evaluate_options: Reference = NoOptions
     """The flags of `charm eval` as a dataclass."""
     count: Reference = None
-    """(name, configuration, whether to draw our own views, data folder) -> Counted."""
+    """(name, configuration, whether to draw our own views, data folder) -> counts as JSON values, and as a table."""
     bench: Reference = None
     """(names, options, place) -> speeds as JSON values, and as tables."""
     bench_options: Reference = NoOptions

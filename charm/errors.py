@@ -20,4 +20,5 @@ def charm_errors(problem: str, *kinds: type[Exception]) -> Iterator[None]:
     try:
         yield
     except kinds as error:
-        raise CharmError(f"{problem} ({getattr(error, 'strerror', None) or error})") from error
+        reason = " ".join(str(getattr(error, "strerror", None) or error).split())  # some libraries break lines
+        raise CharmError(f"{problem} ({reason})") from error

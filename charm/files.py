@@ -231,7 +231,7 @@ def terminates_as_interrupt() -> Iterator[None]:
         signal.signal(signal.SIGTERM, before)
 
 
-def locked(folder: Path, work: str) -> AbstractContextManager[None]:
+def lock_folder(folder: Path, work: str) -> AbstractContextManager[None]:
     """Lock a folder against a second process that does the same work."""
     return lock_file(folder / ".lock", f"{folder}: this folder is in use by another {work}")
 

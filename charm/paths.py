@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,21 @@ def data_dir(override: Path | None = None) -> Path:
     else:
         caches = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
     return Path(caches).expanduser() / "charm"
+
+
+def keep_compiled_code() -> None:
+    """Let torch.compile keep its code in the data folder, where it outlives a restart of the machine.
+
+    Torch names the code after what it was made from: source, options, versions, device. TORCHINDUCTOR_CACHE_DIR goes
+    first, and a folder that cannot be written is left alone.
+    """
+    if "TORCHINDUCTOR_CACHE_DIR" in os.environ:
+        return
+    with suppress(OSError, CharmError):
+        folder = data_dir() / "compiled"
+        folder.mkdir(parents=True, exist_ok=True)
+        if os.access(folder, os.W_OK):
+            os.environ["TORCHINDUCTOR_CACHE_DIR"] = str(folder.absolute())
 
 
 def path_given(value: Any, what: str) -> Path:

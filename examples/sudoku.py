@@ -18,7 +18,7 @@ from typing import Any, ClassVar
 from charm.cli import main
 from charm.config import read_run_config
 from charm.devices import Place
-from charm.domains import Counted, Domain, register
+from charm.domains import Domain, register
 from charm.errors import CharmError
 from charm.models.canvas.answers import refine
 from charm.models.canvas.backbone import Reasoner, count_parameters
@@ -167,10 +167,10 @@ def evaluate(run: Path, options: Any, place: Place) -> tuple[dict[str, Any], str
     return {"step": step, "solved": share}, f"step {step}: {share:.1%} of {len(job.held_out)} puzzles solved"
 
 
-def count(name: str, config: SudokuConfig, data_rows: bool, data: Path | None) -> Counted:
+def count(name: str, config: SudokuConfig, data_rows: bool, data: Path | None) -> tuple[dict[str, Any], Table]:
     total = count_parameters(Reasoner(config.reasoner))
     table = Table(["component", "parameters"], [["reasoner", f"{total:,}"]], f"Parameters of {name}")
-    return Counted({"preset": name, "total": total}, table, 0, total)
+    return {"preset": name, "total": total}, table
 
 
 SMALL = CanvasConfig(

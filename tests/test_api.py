@@ -118,11 +118,12 @@ def test_a_loaded_model_solves_as_its_run_does_and_is_not_changed(run: Path) -> 
 def test_a_solve_on_a_cpu_has_three_minutes_by_default(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     given = []
 
-    def clock(budget: float) -> Clock:
-        given.append(budget)
-        return Clock(budget)
+    def clock(budget: float, waits: bool = False) -> Clock:
+        if waits:  # for the first update; the others are shares of this one
+            given.append(budget)
+        return Clock(budget, waits=waits)
 
-    monkeypatch.setattr("charm.api.Clock", clock)  # which starts once the model is loaded
+    monkeypatch.setattr("charm.solving.solver.Clock", clock)
     charm.solve(TASK, run, steps=0, views=2, device="cpu")
     charm.solve(TASK, run, 50, steps=0, views=2, device="cpu")
     assert given == [180, 50]
@@ -162,6 +163,17 @@ def test_one_failure_of_several_tasks_costs_only_itself(run: Path, monkeypatch: 
     broken = ["task0", "task1"]
     with pytest.raises(charm.CharmError, match="no room for task0"):
         charm.solve([TASK, TASK], run, 60, **small)
+
+
+def test_a_fault_reaches_the_caller(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With its own type: no other process tries the task again, as it does for the command."""
+
+    def work(self: Any, *rest: Any) -> None:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr("charm.solving.group.Solver.work", work)
+    with pytest.raises(ZeroDivisionError):
+        charm.solve(TASK, run, 60, steps=0, views=2, device="cpu", say=None)
 
 
 def test_train_and_evaluate_are_those_of_the_command_line(run: Path, tmp_path: Path) -> None:
@@ -214,6 +226,7 @@ LONG = "x" * 5000
         (lambda: charm.tasks(3), "a set of tasks must be a name or a path, got int"),
         (lambda: charm.tasks(["arc1/training"]), "a set of tasks must be a name or a path, got list"),
         (lambda: charm.tasks(LONG), "cannot be a file name"),
+        (lambda: charm.train("quickstart", f"{__file__}/run"), "/run cannot be created .Not a directory"),
         (lambda: charm.preset(3), "a preset must be a name, got int"),
         (lambda: charm.evaluate(3), "a run must be a name or a path, got int"),
         (lambda: charm.evaluate(LONG), "a run cannot be a file name"),
@@ -293,13 +306,12 @@ def test_a_result_is_printed_with_its_answers_and_saved(run: Path, tmp_path: Pat
 def test_ctrl_c_returns_what_there_is(run: Path, monkeypatch: pytest.MonkeyPatch, answered: bool) -> None:
     solution = Solution({Question("task", 0): []}, 1, 2, 0.0, 1.0, 3.0)
 
-    class Interrupted:
-        def work(self, tasks, clock, say, publish) -> None:  # type: ignore[no-untyped-def]
-            if answered:
-                publish({"task": solution})
-            raise KeyboardInterrupt
+    def work(self, tasks, clock, say, publish) -> None:  # type: ignore[no-untyped-def]
+        if answered:
+            publish({"task": solution})
+        raise KeyboardInterrupt
 
-    monkeypatch.setattr("charm.api.Solver", lambda *_: Interrupted())
+    monkeypatch.setattr("charm.solving.group.Solver.work", work)
     if answered:
         assert charm.solve(TASK, run, 60, device="cpu") is solution
     else:

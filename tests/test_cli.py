@@ -150,7 +150,9 @@ def test_bad_input_is_told_in_one_sentence(tmp_path: Path, capsys: pytest.Captur
     assert "no results of `charm adapt`" in fails(*figure, capsys=capsys)
     (tmp_path / "config.json").unlink()
     inside = str(broken / "run")
-    assert f"{inside}: Not a directory" in fails("train", "quickstart", "--out", inside, capsys=capsys)
+    assert f"{inside} cannot be created (Not a directory)" in fails(
+        "train", "quickstart", "--out", inside, capsys=capsys
+    )
     assert "not a time" in fails("solve", str(broken), "--checkpoint", "x", "--budget", "soon", capsys=capsys)
 
 
@@ -162,6 +164,8 @@ def test_bad_input_is_told_in_one_sentence(tmp_path: Path, capsys: pytest.Captur
             "unknown option --optimizer.lrr; did you mean --optimizer.lr?",
         ),
         ("train quickstart --bacth 2 --steps 3", "unknown option --bacth; did you mean --batch?"),
+        ("solve a.json --steps x", "--steps must be an integer, got 'x'"),
+        ("solve a.json --dollars x", "--dollars must be a number, got 'x'"),
         ("train quickstart --steps x", "--steps must be an integer, got 'x'"),
         ("train quickstart --optimizer.lr x", "--optimizer.lr must be a number, got 'x'"),
         ("train quickstart --steps", "--steps needs a value; see `charm train quickstart --help`"),

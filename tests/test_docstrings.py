@@ -29,7 +29,7 @@ VERBS = frozenset(
     Reorder Repeat Replace Reply Report Reproduce Request Require Reserve Reset Resize Resolve Restore Restrict Resume
     Retry Return Reverse Rotate Round Run Sample Save Say Scale Score Search Seed Select Send Serve Set Share Shift Show
     Shrink Shuffle Sign Simulate Skip Slice Smooth Solve Sort Split Stack Start State Stop Store Stream Strip Submit
-    Subtract Sum Summarise Swap Switch Synchronise Take Tell Test Time Tokenise Touch Trace Track Train Transform
+    Subtract Sum Summarise Swap Switch Synchronise Take Test Time Tokenise Touch Trace Track Train Transform
     Translate Transpose Treat Trim Try Turn Undo Unpack Update Upload Use Validate Verify Vote Wait Walk Warm Warn Weigh
     Widen Wrap Write Yield Zero""",
     )

@@ -14,21 +14,21 @@ def test_a_lock_changes_no_file_and_follows_no_link(tmp_path: Path) -> None:
     notes = tmp_path / "notes.txt"
     notes.write_text("mine")
     (tmp_path / ".lock").write_text("kept")
-    with files.locked(tmp_path, "test"):
+    with files.lock_folder(tmp_path, "test"):
         assert (tmp_path / ".lock").read_text() == "kept"
-        with pytest.raises(CharmError, match="in use by another test"), files.locked(tmp_path, "test"):
+        with pytest.raises(CharmError, match="in use by another test"), files.lock_folder(tmp_path, "test"):
             pass
     (tmp_path / ".lock").unlink()
     (tmp_path / ".lock").symlink_to(notes)
     with (
         pytest.raises(CharmError, match=r"is not a regular file .* delete it"),
-        files.locked(tmp_path, "test"),
+        files.lock_folder(tmp_path, "test"),
     ):
         pass
     assert notes.read_text() == "mine"
     (tmp_path / ".lock").unlink()
     (tmp_path / ".lock").mkdir()
-    with pytest.raises(CharmError, match="is not a regular file"), files.locked(tmp_path, "test"):
+    with pytest.raises(CharmError, match="is not a regular file"), files.lock_folder(tmp_path, "test"):
         pass
 
 

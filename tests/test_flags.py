@@ -24,7 +24,7 @@ from charm.errors import CharmError
 from charm.language.config import LMConfig, NgramConfig
 from charm.language.run import LMJob
 from charm.models.vit.config import VitConfig
-from charm.models.writer.config import Part, WriterConfig
+from charm.models.writer.config import RecipePart, WriterConfig
 from charm.runs.settings import TrainConfig
 from charm.tasks.keys import MemoryConfig
 from charm.tasks.sequences import LONGEST
@@ -255,10 +255,41 @@ def test_every_flag_acts_or_is_refused(network: str, tmp_path: Path) -> None:
     values: dict[str, list[Any]] = {f"data.{role}": [(again,)] for role in ("train", "evaluate", "auxiliary")}
     values |= {"data.tasks": [(ids[0],)], "data.without": [(ids[0],)], "data.synthetic": [()]}
     values["data.data"] = [tmp_path / "nowhere"]
-    values["reasoner.recipe"] = [(one,) for one in get_args(Part)]
+    values["reasoner.recipe"] = [(one,) for one in get_args(RecipePart)]
     read_alike = {name for name in active(config) if name.startswith(("optimizer.", "data.", "memory."))}
     skip = read_alike - {*VIT_DATA} if network == "vit" else ()  # read by the same lines as for the others
     assert not walk(config, arc_job, values, skip, 2 if network == "vit" else 3)
+
+
+@pytest.mark.parametrize("design", ["table", "separate", "cose"])
+@pytest.mark.parametrize("network", ["canvas", "writer"])
+def test_fields_that_are_no_flags_have_no_effect(network: str, design: Any, tmp_path: Path) -> None:
+    """Printed commands leave them out, so another value must make the same run."""
+    config = toy(network, tmp_path)
+    if network == "canvas":
+        config = replace(config, reasoner=replace(config.reasoner, horizon_layers=1, refinement_steps=1))
+    memory = replace(config.memory, design=design, rank=0 if design == "cose" else config.memory.rank)
+    data = replace(config.data, auxiliary=(), synthetic=(), partial=False)
+    optimizer = replace(config.optimizer, cooldown=0.0)
+    config = replace(config, memory=memory, data=data, optimizer=optimizer)
+    before = traced(config, arc_job, 2)
+    tried, acting = set(), set()
+    for name, kind, value in flags_of(config):
+        if name not in config.idle or name in ELSEWHERE:
+            continue
+        for other in others(name, kind, value):
+            try:
+                one = changed(config, name, other)
+                if name in active(one):  # it switches itself on
+                    continue
+                after = traced(one, arc_job, 2)
+            except CharmError:
+                continue  # refused
+            tried.add(name)
+            if after != before:
+                acting.add((name, other))
+    assert not acting
+    assert len(tried) >= 8, tried
 
 
 def test_every_flag_of_automata_acts_or_is_refused(tmp_path: Path) -> None:

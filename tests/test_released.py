@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 import torch
 
+from benchmarks.records import read_record
 from charm.arc.presets import preset
 from charm.cli import main
 from charm.models.model import CharmModel
 from charm.models.writer.network import Writer
-from charm.paper.records import read_record
 from charm.paths import RELEASED, released_model
 from charm.runs.checkpoint import folder_of, steps_of
 from charm.runs.settings import read_config

@@ -197,12 +197,7 @@ def speedrun_public() -> TrainConfig:
     base = speedrun()
     # Few views of the many generated pairs, and many repeats: half of all examples are of the tasks to be answered.
     data = DataConfig(
-        synthetic=("rearc",),
-        auxiliary=(),
-        views=256,
-        synthetic_view_count=16,
-        canvas="fit",
-        evaluate_repeats=18,
+        synthetic=("rearc",), auxiliary=(), views=256, synthetic_view_count=16, canvas="fit", evaluate_repeats=18
     )
     return replace(base, data=data, steps=15_500)
 

@@ -11,6 +11,7 @@ from typing import Any, Literal
 import numpy as np
 import torch
 
+from charm.config import to_json
 from charm.devices import Place
 from charm.errors import CharmError
 from charm.evaluation.evaluate import VoteOptions, Voting, evaluate_run, own_protocol, score_checkpoint, scores_table
@@ -19,6 +20,7 @@ from charm.memory.sharding import shard_rows
 from charm.models.model import CharmModel
 from charm.paths import model_at
 from charm.runs.checkpoint import newest_checkpoint, steps_of
+from charm.runs.folder import differences_text
 from charm.runs.settings import TrainConfig, read_config
 from charm.tables import Table
 from charm.tasks.dataset import Dataset, load_dataset
@@ -63,26 +65,32 @@ def train(
 
 @torch.no_grad()
 def start_from(model: CharmModel, other: CharmModel) -> None:
-    """Take over another model's shared weights, its vectors of puzzles and its rows of views that both have."""
-    memory = model.config.memory
+    """Take over another model's shared weights, its vectors of puzzles and its rows of views that both have.
+
+    Vectors of other puzzles start where `CharmModel.grow` lets new ones start.
+    """
+    memory, own, given = model.config.memory, model.config.reasoner, other.config.reasoner
+    if type(own) is not type(given):
+        raise CharmError(f"--start needs a network of this run's kind, {own.kind}; that model is of kind {given.kind}")
     if memory != other.config.memory:
-        raise CharmError(
-            f"--start needs a model with the same memory as this run: expected {memory}, got {other.config.memory}"
-        )
+        told = differences_text(to_json(other.config.memory), to_json(memory), "memory")
+        raise CharmError(f"--start needs a model with this run's memory; that model has another ({told})")
     if isinstance(memory, MemoryConfig) and memory.color_pool:
         raise CharmError(f"--start needs --memory.color-pool 0, got {memory.color_pool}")
-    own, others = model.instances, other.instances
+    instances, others = model.instances, other.instances
     puzzles, rows = [], [(0, 0)]  # places in the model's and in the other's tables; row 0 is the blank one
-    for puzzle in own.puzzles:
+    for puzzle in instances.puzzles:
         if puzzle in others:
-            puzzles.append((own.number(puzzle), others.number(puzzle)))
-            _, here, there = np.intersect1d(own.codes(puzzle), others.codes(puzzle), return_indices=True)
-            rows += zip(own.rows(puzzle)[here], others.rows(puzzle)[there], strict=True)
+            puzzles.append((instances.number(puzzle), others.number(puzzle)))
+            _, here, there = np.intersect1d(instances.codes(puzzle), others.codes(puzzle), return_indices=True)
+            rows += zip(instances.rows(puzzle)[here], others.rows(puzzle)[there], strict=True)
     places = {"memory.base.rows.weight": puzzles, "memory.residual.rows.weight": rows}
     tables = private_tables(model)
     weights = other.state_dict()
     for name, tensor in model.state_dict().items():
         if name in tables:
+            if name == "memory.base.rows.weight" and model.config.reasoner.starts_from_mean:
+                tensor.copy_(weights[name].mean(0).expand_as(tensor))
             if places[name]:
                 here, there = torch.tensor(places[name]).T
                 tensor[here] = weights[name][there]

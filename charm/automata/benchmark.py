@@ -23,7 +23,7 @@ import numpy.typing as npt
 
 from charm.automata.rules import FAMILIES, STATES, Family, Grids, Rule, draw_rule, evolve, parse_rule
 from charm.config import from_json, to_json
-from charm.errors import ODD_VALUES, CharmError
+from charm.errors import ODD_VALUES, CharmError, charm_errors
 from charm.files import parse_json, write_atomically
 from charm.tasks import keyed
 from charm.tasks.task import MAX_SIDE
@@ -224,24 +224,22 @@ def write_benchmark(folder: Path, benchmark: Benchmark) -> None:
 def read_benchmark(folder: Path) -> Benchmark:
     """Read the benchmark in a folder; refused unless its arrays match the manifest."""
     path = folder / MANIFEST
+    rules: dict[Family, tuple[Rule, ...]] = {}
+    arrays: dict[Family, Grids] = {}
     try:
-        data = parse_json(path.read_bytes(), path)
-        if data["format"] != FORMAT:
-            raise CharmError(f"{path}: expected format {FORMAT}, got {data['format']}; build the benchmark again")
-        config = from_json(BenchmarkConfig, data["config"], str(path))
-        rules = {family: tuple(map(parse_rule, data["rules"][family])) for family in config.families}
-        arrays: dict[Family, Grids] = {
-            family: np.load(folder / f"{family}.npy", mmap_mode="r", allow_pickle=False) for family in config.families
-        }
-        hashes = data["sha256"]
-        damaged = [family for family in config.families if hashes[family] != _hash(arrays[family])]
+        with charm_errors(f"{folder}: not a CAR benchmark", *ODD_VALUES, EOFError):
+            data = parse_json(path.read_bytes(), path)
+            if data["format"] != FORMAT:
+                raise CharmError(f"{path}: expected format {FORMAT}, got {data['format']}; build the benchmark again")
+            config = from_json(BenchmarkConfig, data["config"], str(path))
+            for family in config.families:
+                file = folder / f"{family}.npy"
+                rules[family] = tuple(map(parse_rule, data["rules"][family]))
+                arrays[family] = np.load(file, mmap_mode="r", allow_pickle=False)
+                if data["sha256"][family] != _hash(arrays[family]):
+                    raise CharmError(f"{file}: does not match the manifest (SHA-256 differs)")
     except (FileNotFoundError, NotADirectoryError) as error:
-        missing = Path(error.filename).name
-        raise CharmError(f"{folder}: no CAR benchmark here ({missing} is missing)") from None
-    except (*ODD_VALUES, EOFError) as error:
-        raise CharmError(f"{folder}: not a CAR benchmark ({error})") from None
-    if damaged:
-        raise CharmError(f"{folder / damaged[0]}.npy: does not match the manifest (SHA-256 differs)")
+        raise CharmError(f"{folder}: no CAR benchmark here ({Path(error.filename).name} is missing)") from None
     return Benchmark(config, rules, arrays)
 
 

@@ -6,7 +6,7 @@ As with ARC, the dataset contains no held-out answers; those are in `answer_key`
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
@@ -17,7 +17,7 @@ import torch
 from charm.automata.benchmark import HELD_OUT, Benchmark, BenchmarkConfig, read_benchmark
 from charm.automata.keys import CarKey, CarSizes
 from charm.automata.rules import Rule
-from charm.config import to_json
+from charm.config import flags_between, to_json
 from charm.errors import CharmError
 from charm.paths import data_dir
 from charm.tasks import keyed
@@ -92,12 +92,7 @@ def load_benchmark(config: CarData) -> Benchmark:
 
 def build_command(config: BenchmarkConfig) -> str:
     """Return the command that builds a benchmark."""
-    given = [
-        f"--{name} {' '.join(map(str, value)) if isinstance(value, tuple) else value}"
-        for name, value in asdict(config).items()
-        if value != getattr(BenchmarkConfig(), name)
-    ]
-    return " ".join(["charm car build", *given])
+    return " ".join(["charm car build", *flags_between(BenchmarkConfig(), config)])
 
 
 def combinations_of(benchmark: Benchmark, config: CarData) -> list[Combination]:

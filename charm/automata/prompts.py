@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,7 +22,7 @@ from charm.errors import CharmError, charm_errors
 from charm.files import parse_json, write_atomically
 from charm.tables import Table
 from charm.tasks import keyed
-from charm.tasks.task import COLORS, Grid
+from charm.tasks.task import COLORS, Grid, as_grid
 
 ATTEMPTS = 2  # independent attempts per puzzle
 
@@ -116,10 +117,8 @@ def score_answers(prompts: Path, answers: Path) -> dict[str, dict[str, float]]:
             attempts = [_grids(answer, len(puzzle.truths)) for answer in given[puzzle.id]]
             right_AK = np.zeros((ATTEMPTS, len(puzzle.truths)))
             for a, grids in enumerate(attempts):
-                right_AK[a] = [
-                    grid is not None and np.array_equal(grid, truth)
-                    for grid, truth in zip(grids or [None] * len(puzzle.truths), puzzle.truths, strict=True)
-                ]
+                for k, grid in enumerate(grids or ()):
+                    right_AK[a, k] = grid is not None and np.array_equal(grid, puzzle.truths[k])
             shares.append((right_AK.mean(), right_AK.max(axis=0).mean()))
             read += attempts
         pass_1, pass_2 = np.mean(shares, axis=0).tolist()
@@ -188,13 +187,9 @@ def _lists(text: str) -> Iterator[Any]:
 
 def _grid(rows: Any) -> Grid | None:
     """Return a grid from strings of digits or lists of numbers; None if it is not one."""
-    if not isinstance(rows, list) or not rows:
-        return None
-    cells: list[Sequence[Any]] = [list(row) if isinstance(row, str) else row for row in rows]
-    if not all(isinstance(row, list) and len(row) == len(cells[0]) > 0 for row in cells):
+    if not isinstance(rows, list) or not all(isinstance(row, str | list) for row in rows):
         return None
     digits = {str(color): color for color in range(COLORS)}
-    numbers = [[digits.get(str(cell)) for cell in row] for row in cells]
-    if any(cell is None for row in numbers for cell in row):
-        return None
-    return np.array(numbers, np.uint8)
+    with suppress(CharmError):
+        return as_grid([[digits.get(str(cell)) for cell in row] for row in rows], "an answer")
+    return None

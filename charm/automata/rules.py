@@ -110,8 +110,8 @@ def draw_rule(family: Family, seed: int, number: int, side: int = 16) -> Rule:
     words = 32
     u = keyed.uniform(keyed.key_of("car rule", family, seed), number * words + np.arange(words))
     if family != "larger":
-        births = _chosen(range(1, 9), u[:8])
-        survivals = _chosen(range(9), u[8:17])
+        births = _choose(range(1, 9), u[:8])
+        survivals = _choose(range(9), u[8:17])
         return Rule(births, survivals, 2 if family == "life" else STATES[int(u[17] * len(STATES))])
     radii = [radius for radius in RADII if 2 * radius + 1 <= side]
     if not radii:
@@ -124,7 +124,7 @@ def draw_rule(family: Family, seed: int, number: int, side: int = 16) -> Rule:
     return Rule(births_at, survivals_at, 2, radius, middle)
 
 
-def _chosen(counts: Iterable[int], u: npt.NDArray[np.float64]) -> tuple[int, ...]:
+def _choose(counts: Iterable[int], u: npt.NDArray[np.float64]) -> tuple[int, ...]:
     return tuple(count for count, one in zip(counts, u, strict=True) if one < 0.5)
 
 

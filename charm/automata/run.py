@@ -72,7 +72,7 @@ def transfers(memory: CarMemory) -> bool:
     return memory.design == "table" or memory.key == "rule+horizon"
 
 
-def load_asked(config: CarConfig) -> tuple[Benchmark, list[Combination]]:
+def load_combinations(config: CarConfig) -> tuple[Benchmark, list[Combination]]:
     """Load the benchmark of a run, and the combinations it is evaluated on."""
     benchmark = dataset.load_benchmark(config.data)
     every = dataset.combinations_of(benchmark, config.data)
@@ -124,7 +124,7 @@ def evaluate(run: Path, options: CarEvaluation, place: Place) -> tuple[dict[str,
         if is_finished(run / "votes", step, protocol.loops, 0, run_of(run)):
             continue
         model = CharmModel.from_pretrained(folder_of(run, step), place.device)
-        benchmark, asked = load_asked(config)
+        benchmark, asked = load_combinations(config)
         data = dataset.question_set(benchmark, asked, model.instances, config.data.canvas)
         request = Request(model, data, protocol.loops, batch=options.batch)
         vote(request, place, run / "votes", step, run_of(run))
@@ -185,7 +185,7 @@ def _score_checkpoint(config: CarConfig, out: Path, step: int) -> dict[str, floa
 def _score_run(
     config: CarConfig, run: Path, protocol: Protocol, name: str, steps: Sequence[int] | None = None
 ) -> dict[str, Any]:
-    benchmark, asked = load_asked(config)
+    benchmark, asked = load_combinations(config)
     data = dataset.question_set(benchmark, asked, Instances(), config.data.canvas)
     questions, ballots = load_ballots(run / "votes", protocol, steps, Expected(data.asked, run_of(run)))
     found = {
@@ -229,7 +229,7 @@ def predictions(run: Path, rule: Rule, example: int, place: Place, data_folder: 
     if not 0 <= example < HELD_OUT:
         raise CharmError(f"the example must be in 0..{HELD_OUT - 1}, got {example}")
     config = read_car_config(run, data_folder)
-    benchmark, asked = load_asked(config)
+    benchmark, asked = load_combinations(config)
     chosen = sorted((one for one in asked if one.rule == rule), key=lambda one: one.horizon)
     if not chosen:
         raise CharmError(f"rule {rule} is not one of the {len(benchmark.rules)} rules of {run}")

@@ -1,87 +1,196 @@
 """Time the parts of a solve with the released model: its updates (`charm bench solve`) and votes (`charm bench votes`).
 
-Run it in two versions of the code, in turns, to compare them. The hash is over all votes: equal answers, equal hash.
+On a GPU each is also timed the plain way, in the same run: updates with attention by FlashAttention, votes launched
+kernel by kernel. The hash is over all votes: equal answers, equal hash.
 """
 
 from __future__ import annotations
 
 import hashlib
+import statistics
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any, Literal
 
 import numpy as np
+import numpy.typing as npt
 import torch
 
 from charm.bench.training import ceiling_line, product_tflops, seconds_each
 from charm.config import at_least
 from charm.devices import Place
 from charm.errors import CharmError
-from charm.evaluation.predict import Request, predict
+from charm.evaluation.predict import Request, judge_votes, predict
+from charm.models.model import CharmModel
 from charm.paths import released_model
 from charm.progress import status
+from charm.runs.votes import Votes
 from charm.solving.group import Solver
 from charm.solving.options import SolveOptions
 from charm.tables import Table
+from charm.tasks.dataset import Dataset
+from charm.tasks.keyed import Numbers
+from charm.tasks.sampling import SWAPS
 from charm.tasks.sources import load_source
+
+Kernels = Literal["auto", "plain", "fused"]
+BATCH_CPU = 128  # votes that a CPU is asked for at once
 
 
 @dataclass(frozen=True)
 class SolveBench:
     """Updates of a solve, or votes on tasks that the model has learned; with the released model."""
 
-    tasks: int = 12
-    """Number of tasks that are learned together, or asked."""
-    views: int = 8
-    """Views of each task that vote."""
+    tasks: int = 0
+    """Number of tasks that are learned together, or asked; 0 is 400 on a GPU and 12 elsewhere."""
+    views: int = 0
+    """Views of each task that vote; 0 is 32 on a GPU and 8 elsewhere."""
     seconds: float = 8.0
     """How long updates are timed."""
+    repeats: int = 1
+    """How often updates and votes are timed; the medians count."""
+    compare: bool = True
+    """On a GPU, also time the plain way."""
 
     def __post_init__(self) -> None:
-        at_least(1, self, "tasks", "views")
+        at_least(0, self, "tasks", "views")
+        at_least(1, self, "repeats")
         if self.seconds <= 0:
             raise CharmError(f"seconds must be positive, got {self.seconds}")
 
+    def sized(self, place: Place) -> SolveBench:
+        """Return these options with numbers of tasks and views for this machine."""
+        tasks, views = (400, 32) if place.device.type == "cuda" else (12, 8)
+        return replace(self, tasks=self.tasks or tasks, views=self.views or views)
 
-def measure_solve(options: SolveBench, place: Place) -> dict[str, float]:
-    """Time updates while unseen tasks are learned together."""
-    solver = Solver(released_model(), SolveOptions(), place)
+
+@contextmanager
+def computing(model: CharmModel, kernels: Kernels) -> Iterator[None]:
+    """Let a network compute with these kernels."""
+    before: Any = model.reasoner.config
+    model.reasoner.config = replace(before, kernels=kernels)
+    try:
+        yield
+    finally:
+        model.reasoner.config = before
+
+
+def measure_solve(options: SolveBench, place: Place) -> dict[str, Any]:
+    """Time updates while unseen tasks are learned together, and how long the first takes to come."""
+    if place.device.type != "cuda":
+        return time_updates(options, place, "auto")
+    found = time_updates(options, place, "fused")
+    if options.compare:
+        plain = time_updates(options, place, "plain")
+        found |= {f"plain {name}": plain[name] for name in ("first update, s", "tokens/s")}
+        found["ratio"] = found["tokens/s"] / plain["tokens/s"]
+    return found
+
+
+def time_updates(options: SolveBench, place: Place, kernels: Kernels) -> dict[str, float]:
+    """Time updates with these kernels. The first one's seconds begin when the model is loaded."""
     tasks = [task.blind() for task in load_source("arc1/evaluation").tasks[: options.tasks]]
-    solver.start.prepare(tasks, 60.0)
-    learning = solver.start.adaptation()
-    each = seconds_each(lambda: learning.update(0.1), options.seconds)
-    (work,) = learning.examples.workloads(solver.model)
-    amount, unit = learning.examples.work
-    return {"updates/s": 1 / each, f"{unit}/s": amount / each, "TFLOP/s": work.size()[2] / each / 1e12}
+    began = time.perf_counter()
+    solver = Solver(released_model(), SolveOptions(), place)
+    with computing(solver.model, kernels):
+        solver.start.prepare(tasks, SolveOptions().budget)
+        learning = solver.start.adaptation()
+        learning.update(0.1)
+        if place.device.type == "cuda":
+            torch.cuda.synchronize()
+        first = time.perf_counter() - began
+        each = statistics.median(
+            seconds_each(lambda: learning.update(0.1), options.seconds) for _ in range(options.repeats)
+        )
+        (work,) = learning.examples.workloads(solver.model)
+        amount, unit = learning.examples.work
+        tflops = work.size()[2] / each / 1e12
+        learning.close()
+    return {"first update, s": first, "updates/s": 1 / each, f"{unit}/s": amount / each, "TFLOP/s": tflops}
 
 
-def measure_votes(options: SolveBench, place: Place) -> dict[str, float | str]:
+def measure_votes(options: SolveBench, place: Place) -> dict[str, Any]:
     """Time the votes on training tasks."""
     solver = Solver(released_model(), SolveOptions(), place)
-    data = solver.start.prepare(load_source("arc1/training").tasks[: options.tasks])
+    data, model = solver.start.prepare(load_source("arc1/training").tasks[: options.tasks]), solver.model
+    if place.device.type != "cuda":
+        return time_votes(options, place, model, data, BATCH_CPU)[0]
+    batch = solver.how.asked_at_once
+    measured, found = time_votes(options, place, model, data, batch)
+    if options.compare:
+        with computing(model, "plain"):
+            plain, others = time_votes(options, place, model, data, batch)
+        measured |= {f"plain {name}": plain[name] for name in ("writing, s", "judging, s", "tokens/s", "hash")}
+        measured["ratio"] = measured["tokens/s"] / plain["tokens/s"]
+        measured["same votes"] = float((_voted(found) == _voted(others)).mean())
+    return measured
+
+
+def time_votes(
+    options: SolveBench, place: Place, model: CharmModel, data: Dataset, batch: int
+) -> tuple[dict[str, Any], Votes]:
+    """Time writing, and judging by itself; return the votes as well. Rates are of writing but for votes/s."""
+
+    def vote(views: int) -> Votes:
+        return predict(Request(model, data, (1,), views, batch), place)[1]
+
+    if place.device.type == "cuda":
+        vote(1)  # builds kernels
+    runs = []
+    for _ in range(options.repeats):
+        began = time.perf_counter()
+        found = vote(options.views)
+        runs.append(time.perf_counter() - began)
+    seconds = statistics.median(runs)
     began = time.perf_counter()
-    found = predict(Request(solver.model, data, (1,), options.views, 128), place)[1]
-    seconds, order = time.perf_counter() - began, np.argsort(found.job_V)
-    voted = found.candidates.hash_K[found.candidate_V[order]]
-    cells = int(found.candidates.area_K[found.candidate_V].sum())
+    judge_votes(model, data, found, options.views)
+    judging = time.perf_counter() - began
+    asked_V, answer_V = _tokens(data, found)
+    counting: Any = model.config.reasoner
+    operations, _ = counting.flops(torch.from_numpy(asked_V + answer_V), torch.from_numpy(asked_V))
+    writing = max(seconds - judging, 1e-9)
     return {
         "seconds": seconds,
+        "writing, s": writing,
+        "judging, s": judging,
         "votes/s": len(found) / seconds,
-        "cells/s": cells / seconds,
-        "hash": hashlib.sha256(found.job_V[order].tobytes() + voted.tobytes()).hexdigest()[:12],
-    }
+        "tokens/s": int(answer_V.sum()) / writing,
+        "TFLOP/s": operations / writing / 1e12,
+        "hash": hashlib.sha256(np.sort(found.job_V).tobytes() + _voted(found).tobytes()).hexdigest()[:12],
+    }, found
+
+
+def _voted(votes: Votes) -> npt.NDArray[np.uint64]:
+    """Return the hash of the candidate of every vote, by job."""
+    return votes.candidates.hash_K[votes.candidate_V[np.argsort(votes.job_V)]]
+
+
+def _tokens(data: Dataset, votes: Votes) -> tuple[Numbers, Numbers]:
+    """Return the tokens of every vote's question and answer under its view; an answer that is no grid has none."""
+    swaps_V = SWAPS[data.keys().dihedral.numpy()[votes.row_V]]
+
+    def rows_and_ends(shape_V2: npt.NDArray[Any]) -> Numbers:
+        high_V, wide_V = shape_V2.astype(np.int64).T
+        return np.where(swaps_V, wide_V * (high_V + 1), high_V * (wide_V + 1))
+
+    asked_V = 2 + rows_and_ends(data.question_bank.shape.numpy()[votes.question_V, :2])
+    found_V2 = votes.candidates.shape_K2[votes.candidate_V]
+    return asked_V, np.where(found_V2.any(1), rows_and_ends(found_V2) + 1, 0)
 
 
 def bench_solving(names: Sequence[str], options: SolveBench, place: Place) -> tuple[Any, ...]:
     """Measure "solve", "votes" or both; return the numbers, a table of them, and the machine with its ceiling."""
     found: dict[str, Any] = {}
+    options = options.sized(place)
     for name in names:
         with status(f"timing {name}"):
             found[name] = measure_votes(options, place) if name == "votes" else measure_solve(options, place)
     ceiling = product_tflops(place.device, "bfloat16" if place.device.type == "cuda" else "float32")
-    if "solve" in found and place.device.type != "cpu":  # where updates may use a faster library than this product
-        found["solve"]["of ceiling"] = found["solve"]["TFLOP/s"] / ceiling
+    if place.device.type != "cpu":  # where updates may use a faster library than this product
+        for some in found.values():
+            some["of ceiling"] = some["TFLOP/s"] / ceiling
     rows = [
         (name, measure, value if isinstance(value, str) else f"{value:,.4g}")
         for name, some in found.items()

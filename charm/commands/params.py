@@ -9,7 +9,7 @@ from typing import Annotated
 from tyro.conf import Positional
 
 from charm.commands.shared import Data, Json, Switch, flag, output
-from charm.domains import Counted, domain_of_preset
+from charm.domains import domain_of_preset
 from charm.errors import CharmError
 from charm.progress import track
 
@@ -56,8 +56,7 @@ def params(
     config = domain.configuration(preset)
     if domain.count is None:
         raise CharmError(f"charm params cannot count the parameters of models on {domain.learns_from}")
-    counted: Counted = domain.get("count")(preset, config, data_rows, data)
-    output(json, counted.found, counted.table)
+    output(json, *domain.get("count")(preset, config, data_rows, data))
 
 
 def _compare_with_paper(json: bool, data: Path | None) -> None:

@@ -31,6 +31,8 @@ GROUPS = {
 SENTENCES = {
     r"Error parsing (\S+?):+ .*invalid literal for int\(\) with base 10: (.*)": r"\1 must be an integer, got \2",
     r"Error parsing (\S+?):+ .*could not convert string to float: (.*)": r"\1 must be a number, got \2",
+    r"Error parsing (\S+?):+ no type matching {None}\|INT could .* from \[(.*)\]": r"\1 must be an integer, got \2",
+    r"Error parsing (\S+?):+ no type matching {None}\|FLOAT could .* from \[(.*)\]": r"\1 must be a number, got \2",
     r"Error parsing (\S+?):+ (.*)": r"\1: \2",
     r"Missing value for argument '(.*?)'": r"\1 needs a value; HELP",
     r"Expected one of {(.*?)}": r"name a command: \1; HELP",

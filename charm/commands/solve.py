@@ -252,10 +252,14 @@ def _draw(found: dict[str, Solution], path: Path) -> None:
                 votes = solution.votes_text(candidate)
                 title = f"\n{question}, attempt {number}: {votes}, {solution.sure} {candidate.confidence:.2f}"
                 show(title, grid_text(candidate.grid))
+                if often := solution.often(question, number - 1):
+                    show(often)
             if not candidates:
                 show(f"\n{question}: no answer")
         if len(found) == 1:
             show(f"\n{solution.sure}: {SURE[solution.sure]}")
+            if solution.counted:
+                show(f"such votes: {solution.counted}")
         if solution.doubt and len(found) == 1:
             show(f"\n{solution.doubt}")
     doubts = {

@@ -40,7 +40,7 @@ from charm.evaluation.predict import Request, predict
 from charm.evaluation.protocols import Ballot
 from charm.evaluation.ranking import rank
 from charm.evaluation.scoring import AnswerKey, Scores, score
-from charm.files import fingerprint, locked, read_sealed, write_atomically, write_sealed
+from charm.files import fingerprint, lock_folder, read_sealed, write_atomically, write_sealed
 from charm.models.model import TRAINING, CharmModel
 from charm.runs.checkpoint import newest_checkpoint, read_tensors, steps_of, storable, write_tensors
 from charm.runs.config import EngineConfig
@@ -156,7 +156,7 @@ def run_stream(
     engine = train(config, lambda: StreamJob(base, out, config, place, say), out, place, begun, say)
     # The oracle has no evaluation at the end: it keeps no model to ask.
     if engine.step == updates and (engine.evaluated() or not config.evaluates_at(updates)):
-        with locked(out, "training run"):
+        with lock_folder(out, "training run"):
             engine.job.finish()
     if not engine.finished:
         raise engine.interrupt

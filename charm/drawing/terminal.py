@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from rich import box
 from rich.columns import Columns
-from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
+from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
 from rich.live import Live
 from rich.table import Table as RichTable
 from rich.text import Text
@@ -27,14 +27,15 @@ STYLES = {"✓": "green", "✗": "bold red", "solved": "green"}  # cells drawn i
 NUMBER = re.compile(r"[-+·]?\d|[-·]?$")
 
 
-def table_text(table: Table) -> RichTable:
-    """Return a table for a terminal. Columns of numbers are right-aligned, except for the first column."""
+def table_text(table: Table) -> Group:
+    """Return a table for a terminal. Columns of numbers are right-aligned, except for the first column.
+
+    The caption below may be as wide as the terminal, not only as the table.
+    """
     narrow = {"box": box.SIMPLE_HEAD, "padding": 0, "show_edge": False} if table.narrow else {}
     drawn = RichTable(
         title=table.title or None,
-        caption=table.caption or None,
         title_justify="left",
-        caption_justify="left",
         **narrow,  # type: ignore[arg-type]
     )
     for number, heading in enumerate(table.columns):
@@ -45,7 +46,7 @@ def table_text(table: Table) -> RichTable:
         total = number in table.totals
         texts = [Text(plain(cell), STYLES.get(cell, "")) for cell in row]
         drawn.add_row(*texts, style="bold" if total else "", end_section=total)
-    return drawn
+    return Group(drawn, *([Text(plain(table.caption), "italic")] if table.caption else ()))
 
 
 def show(*things: Table | RenderableType, console: Console | None = None) -> None:

@@ -50,13 +50,12 @@ class ParquetText:
     def __iter__(self) -> Iterator[str]:
         import pyarrow.parquet
 
-        try:
-            with pyarrow.parquet.ParquetFile(self.path) as file:
-                for batch in file.iter_batches(columns=["text"]):
-                    yield from (text for text in batch.column("text").to_pylist() if text)
-        except (OSError, ValueError) as error:
-            reason = " ".join(str(error).split())  # Arrow breaks lines
-            raise CharmError(f"{self.path} is damaged ({reason})") from error
+        with (
+            charm_errors(f"{self.path} is damaged", OSError, ValueError),
+            pyarrow.parquet.ParquetFile(self.path) as file,
+        ):
+            for batch in file.iter_batches(columns=["text"]):
+                yield from (text for text in batch.column("text").to_pylist() if text)
 
 
 # A name, and documents that are tokenised into one file; every iteration reads them again.

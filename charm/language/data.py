@@ -77,7 +77,7 @@ def prepare(
     model.encode_special_tokens = True  # text that spells a special token stays text
     raw = bpe.token_bytes(model)
 
-    def tokenised(name: str, documents: Iterable[str]) -> Iterator[list[int]]:
+    def tokenise(name: str, documents: Iterable[str]) -> Iterator[list[int]]:
         coming = iter(documents)
         while texts := list(islice(coming, ENCODE_AT_ONCE)):
             say(f"tokenising {name}", len(texts))
@@ -88,7 +88,7 @@ def prepare(
         np.array([len(token) for token in raw]),
         bpe.canonical_ids(raw),
         bpe.bos_id(model),
-        [(name, tokenised(name, documents)) for name, documents in shards],
+        [(name, tokenise(name, documents)) for name, documents in shards],
         record,
         model.to_str(),
     )

@@ -17,10 +17,10 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from charm.domains import Counted
 from charm.errors import CharmError
 from charm.language.config import GPTConfig, LMConfig, LMOptimizerConfig, NgramConfig
 from charm.language.gpt import components
@@ -117,10 +117,10 @@ def lm_preset(name: str) -> LMConfig:
     return replace(LM_PRESETS[base](), ngram=memory)
 
 
-def count_lm(name: str, config: LMConfig, data_rows: bool, data: Path | None) -> Counted:
+def count_lm(name: str, config: LMConfig, data_rows: bool, data: Path | None) -> tuple[dict[str, Any], Table]:
     """Count the parameters of a preset, for `charm params`."""
     counts = components(config.gpt, config.ngram)
     sums = [number for number, part in enumerate(counts) if part in ("backbone", "memory", "total")]
     rows = [[part if n in sums else f"  {part}", f"{count:,}"] for n, (part, count) in enumerate(counts.items())]
     table = Table(["component", "parameters"], rows, f"Parameters of {name}", totals=sums)
-    return Counted({"preset": name, **counts}, table, counts["memory"], counts["total"])
+    return {"preset": name, **counts}, table

@@ -11,7 +11,6 @@ from typing import Any, Literal
 
 from charm.paper.tables import MINUS, PaperClaim, PaperLine, PaperTable
 from charm.paper.work import Result, Shelf
-from charm.solving.scores import interval
 from charm.tables import Table, spread_text
 
 MOST_SEEDS = 100  # results of seeds below this number are read
@@ -37,7 +36,7 @@ class Difference:
         return f"{self.mean:+.{digits}f}{spread}"
 
 
-def paired(first: Mapping[int, float], second: Mapping[int, float]) -> Difference | None:
+def paired_difference(first: Mapping[int, float], second: Mapping[int, float]) -> Difference | None:
     """Return first minus second, seed by seed; None without a common seed."""
     differences = [first[seed] - second[seed] for seed in sorted(first.keys() & second.keys())]
     if not differences:
@@ -58,22 +57,6 @@ def verdict(claimed: float | None, found: Difference | None) -> Verdict:
     if claimed is None:
         return "higher" if found.mean > 0 else "lower"
     return "same order" if (found.mean > 0) == (claimed > 0) else "opposite"
-
-
-def by_counts(first: Mapping[int, float], second: Mapping[int, float], asked: int, more: bool = True) -> str:
-    """Describe two scores in percent of `asked` answers if every seed alone decides that the first has more (or less).
-
-    In each seed Wilson's 95 % intervals of the two must be apart. "" if they are not.
-    """
-    common = sorted(first.keys() & second.keys())
-    hits = [[round(side[seed] * asked / 100) for seed in common] for side in (first, second)]
-    larger, smaller = hits if more else hits[::-1]
-    for many, few in zip(larger, smaller, strict=True):
-        bounds = interval(many, asked), interval(few, asked)
-        if bounds[0] is None or bounds[1] is None or bounds[0][0] <= bounds[1][1]:
-            return ""
-    spans = [f"{min(side):,} to {max(side):,}" for side in hits if side]
-    return f"{spans[0]} of {asked:,} against {spans[1]} in every seed" if spans else ""
 
 
 def t_quantile(freedom: int, confidence: float = 0.95) -> float:
@@ -107,7 +90,7 @@ class Comparison:
     def of(table: PaperTable, shelf: Shelf, lines: Sequence[PaperLine]) -> Comparison:
         """Read all finished seeds of these lines."""
         found = {
-            line.key: {seed: one for seed in range(MOST_SEEDS) if (one := shelf.read(line.variant, seed))}
+            line.key: {seed: one for seed in range(MOST_SEEDS) if (one := shelf.run(line.variant, seed).read())}
             for line in lines
         }
         return Comparison(table, found)
@@ -118,13 +101,13 @@ class Comparison:
         found = self.results.get(line.key, {})
         return {seed: one["scores"][name] for seed, one in found.items() if name in one["scores"]}
 
-    def judged(self) -> Iterator[tuple[PaperClaim, float | None, Difference | None, Verdict]]:
+    def verdicts(self) -> Iterator[tuple[PaperClaim, float | None, Difference | None, Verdict]]:
         """Yield the claims about the requested lines: the paper's difference if it has one, ours, and the verdict."""
         for claim in self.table.claims:
             if claim.lines <= self.results.keys():
                 scores = {key: self.scores(self.table.line(key), claim.measure) for key in claim.lines}
-                found = paired(claim_side(claim.first, scores), claim_side(claim.second, scores))
-                claimed = self.table.claimed(claim)
+                found = paired_difference(claim_side(claim.first, scores), claim_side(claim.second, scores))
+                claimed = self.table.paper_difference(claim)
                 yield claim, claimed, found, verdict(claimed, found)
 
     def scores_table(self) -> Table:
@@ -146,7 +129,7 @@ class Comparison:
 
     def claims_table(self) -> Table:
         rows = []
-        for claim, claimed, found, judged in self.judged():
+        for claim, claimed, found, judged in self.verdicts():
             digits = _decimals(claim.measure)
             ours = "-" if found is None else f"{found.text(digits)} (n={found.seeds})"
             text = f"{claim_text(claim.first, claim.second)}, {claim.measure}"
@@ -193,7 +176,7 @@ class Comparison:
             if line.key in self.results
         ]
         claims = []
-        for claim, claimed, found, judged in self.judged():
+        for claim, claimed, found, judged in self.verdicts():
             one: dict[str, Any] = {"first": claim.first, "second": claim.second, "measure": claim.measure}
             one |= {"paper": None if claimed is None else round(claimed, 6), "verdict": judged}
             if found is not None:

@@ -12,11 +12,10 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
-from charm.accounting import Accounting, Size, account, account_car, counted, drawn_size
+from charm.accounting import Accounting, Size, account, account_car, count_components, drawn_size
 from charm.automata.keys import CarSizes
 from charm.automata.run import CarConfig
 from charm.continual.streams import load_stream
-from charm.domains import Counted
 from charm.errors import CharmError
 from charm.language.gpt import components
 from charm.language.presets import lm_preset
@@ -238,7 +237,7 @@ def _number(count: Count) -> int | float:
     return int(count) if count == int(count) else float(count)
 
 
-def count_arc(name: str, config: TrainConfig, data_rows: bool, data: Path | None) -> Counted:
+def count_arc(name: str, config: TrainConfig, data_rows: bool, data: Path | None) -> tuple[dict[str, Any], Table]:
     """Count the parameters of a preset on ARC's tasks, with the paper's number of rows if it is printed, else ours."""
     known = paper_dataset(config.data)
     if known is None or data_rows:
@@ -249,4 +248,4 @@ def count_arc(name: str, config: TrainConfig, data_rows: bool, data: Path | None
         size = PAPER_SIZES[known]
         origin = f"the paper's {known} (--data-rows draws our own)"
     caption = f"{size.puzzles:,} puzzles and {size.rows:,} rows, the blank one included: {origin}."
-    return counted(name, {"rows_from": origin}, caption, account(config.model, *size))
+    return count_components(name, {"rows_from": origin}, caption, account(config.model, *size))

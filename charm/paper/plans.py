@@ -12,34 +12,26 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from charm.config import flag_words
 from charm.errors import CharmError
 from charm.files import terminates_as_interrupt, write_atomically
 from charm.paper.comparison import MOST_SEEDS, Comparison
-from charm.paper.runs import SizeName, Variant, hours, variant_named
+from charm.paper.runs import SizeName, Variant, hours
 from charm.paper.tables import TABLES, PaperLine, PaperTable
-from charm.paper.work import STOPPED, Result, Shelf
+from charm.paper.work import STOPPED, PaperRun, Result, Shelf
 from charm.tables import Table
 
 SEEDS = 3  # default at sizes other than full
 CPU_SIZES = ("smoke", "cpu")
 GRACE = 30.0  # seconds in which a stopped run must write its checkpoint
 POLL = 0.5
+LOG = "log.txt"  # in the folder of a run: what its process printed
 CURVE = ("step", "loss", "token_loss", "exact_accuracy")  # of a curve, in a record; scores along the way too
-
-
-@dataclass(frozen=True)
-class MissingRun:
-    """A run without a result."""
-
-    variant: Variant
-    seed: int
-
-    def __str__(self) -> str:
-        return f"{self.variant.key} seed {self.seed}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,12 +45,7 @@ class Reproduction:
 
     @staticmethod
     def of(
-        labels: Sequence[str],
-        size: SizeName,
-        seeds: int | None,
-        variants: Sequence[str],
-        out: Path,
-        data: Path | None,
+        labels: Sequence[str], size: SizeName, seeds: int | None, variants: Sequence[str], out: Path, data: Path | None
     ) -> Reproduction:
         if seeds is not None and not 1 <= seeds <= MOST_SEEDS:
             raise CharmError(f"--seeds must be from 1 to {MOST_SEEDS}, got {seeds}")
@@ -76,7 +63,7 @@ class Reproduction:
         figures = tuple(label for label in labels if TABLES[label].panels)
         return Reproduction(parts, figures, seeds, Shelf(out, size, data))
 
-    def wanted(self) -> list[tuple[Variant, range]]:
+    def runs_by_variant(self) -> list[tuple[Variant, range]]:
         """Return variants and their seeds, bases of streams first. Runs that lines share are listed once."""
         lines = [line for _, some in self.parts for line in some]
         bases = [(line.variant.base, range(1)) for line in lines if line.variant.base]
@@ -91,15 +78,15 @@ class Reproduction:
         paper = line.seeds if self.shelf.size == "full" else SEEDS
         return range(paper if self.seeds is None else self.seeds)
 
-    def missing(self) -> list[MissingRun]:
+    def missing_runs(self) -> list[PaperRun]:
         """Return the runs without a result. The first seed of every variant comes before the second of any."""
-        wanted = [(seed, variant) for variant, seeds in self.wanted() for seed in seeds]
-        every = [MissingRun(variant, seed) for seed, variant in sorted(wanted, key=lambda one: one[0])]
-        return [job for job in every if self.shelf.read(job.variant, job.seed) is None]
+        wanted = [(seed, variant) for variant, seeds in self.runs_by_variant() for seed in seeds]
+        every = [self.shelf.run(variant, seed) for seed, variant in sorted(wanted, key=lambda one: one[0])]
+        return [job for job in every if job.read() is None]
 
     def state(self) -> str:
         """Say how many runs are finished."""
-        total, left = sum(len(seeds) for _, seeds in self.wanted()), len(self.missing())
+        total, left = sum(len(seeds) for _, seeds in self.runs_by_variant()), len(self.missing_runs())
         finished = f"{total - left} of {total} runs are finished"
         return f"{finished}; the same command continues" if left else finished
 
@@ -107,13 +94,13 @@ class Reproduction:
 
     def overview(self) -> Iterator[Table | str]:
         """Yield the planned runs with their estimated hours, what the size is, and their commands."""
-        size, jobs, rows = self.shelf.size, self.missing(), []
-        each = {variant.key: hours(variant, size) for variant, _ in self.wanted()}
-        for variant, seeds in self.wanted():
+        size, jobs, rows = self.shelf.size, self.missing_runs(), []
+        each = {variant.key: hours(variant, size) for variant, _ in self.runs_by_variant()}
+        for variant, seeds in self.runs_by_variant():
             left = sum(job.variant.key == variant.key for job in jobs)
             one = each[variant.key]
             rows.append([variant.key, f"{left} of {len(seeds)}", _time(one), _time(one * left)])
-        every = sum(len(seeds) for _, seeds in self.wanted())
+        every = sum(len(seeds) for _, seeds in self.runs_by_variant())
         total = sum(each[job.variant.key] for job in jobs)
         rows.append(["all", f"{len(jobs)} of {every}", "", _time(total)])
         yield Table(
@@ -123,10 +110,10 @@ class Reproduction:
             f"Estimated for {'two CPU cores' if size in CPU_SIZES else 'one NVIDIA H200'} with nothing else running.",
             totals=[len(rows) - 1],
         )
-        for about in dict.fromkeys(variant.size(size).about for variant, _ in self.wanted()):
+        for about in dict.fromkeys(variant.size(size).about for variant, _ in self.runs_by_variant()):
             yield f"{size}: {about}"
         for job in jobs:
-            yield from commands(job, self.shelf)
+            yield from commands_by_hand(job)
 
     def to_json(self) -> dict[str, Any]:
         """Return the plan as JSON."""
@@ -135,9 +122,9 @@ class Reproduction:
                 "variant": job.variant.key,
                 "seed": job.seed,
                 "hours": hours(job.variant, self.shelf.size),
-                "commands": commands(job, self.shelf),
+                "commands": commands_by_hand(job),
             }
-            for job in self.missing()
+            for job in self.missing_runs()
         ]
         return {"size": self.shelf.size, "missing": runs, "hours": sum(one["hours"] for one in runs)}
 
@@ -148,20 +135,20 @@ class Reproduction:
 
         Unless `at_once` is given, as many run on each GPU as the largest run allows, or one without a GPU.
         """
-        jobs = self.missing()
+        jobs = self.missing_runs()
         if not jobs:
             return []
         if self.shelf.size in CPU_SIZES and device == "auto":
             device = "cpu"
         self.shelf.prepare(job.variant for job in jobs)
-        fitting = min(variant.size(self.shelf.size).together for variant, _ in self.wanted())
+        fitting = min(variant.size(self.shelf.size).together for variant, _ in self.runs_by_variant())
         at_once = at_once or max(1, fitting * len(gpus(device)))
         say(f"{len(jobs)} runs to make, {at_once} at once; logs and checkpoints are in {self.shelf.out}")
-        return run_here(jobs, self.shelf, device, at_once, say)
+        return run_here(jobs, device, at_once, say)
 
     def submit(self, device: str, at_once: int | None, settings: Sequence[str]) -> str:
         """Submit the missing runs to Slurm."""
-        jobs = self.missing()
+        jobs = self.missing_runs()
         if not jobs:
             return self.state()
         given: dict[str, str | int] = {}
@@ -171,7 +158,7 @@ class Reproduction:
                 raise CharmError(f"--slurm-settings must be KEY=VALUE, got {setting!r}")
             given[name] = int(value) if value.isdecimal() else value
         self.shelf.prepare(job.variant for job in jobs)
-        numbers = run_on_slurm(jobs, self.shelf, device, at_once or len(jobs), given)
+        numbers = run_on_slurm(jobs, device, at_once or len(jobs), given)
         return (
             f"{len(jobs)} runs submitted as {numbers[0]} to {numbers[-1]}; "
             f"the same command with --show in place of --slurm prints what has finished"
@@ -182,7 +169,7 @@ class Reproduction:
     def comparisons(self) -> list[Comparison]:
         return [Comparison.of(table, self.shelf, lines) for table, lines in self.parts]
 
-    def shown(self) -> Iterator[Table | str]:
+    def tables(self) -> Iterator[Table | str]:
         for comparison in self.comparisons():
             yield comparison.scores_table()
             if (claims := comparison.claims_table()).rows:
@@ -223,12 +210,12 @@ class Reproduction:
             "numbers": numbers,
         }
         path = folder / f"{record_name(label, size)}.json"
-        text = ",\n".join(f"  {json.dumps(_kept(run, seeds[0]))}" for run in runs)
+        text = ",\n".join(f"  {json.dumps(_without_details(run, seeds[0]))}" for run in runs)
         write_atomically(path, f'{json.dumps(record, indent=1)[:-2]},\n "runs": [\n{text}\n ]\n}}\n')
         return path
 
 
-def _kept(run: Result, first: int) -> Result:
+def _without_details(run: Result, first: int) -> Result:
     """Return a run as a record has it: settings are those of the variant's first seed but for the seed."""
     curve = [
         {name: value for name, value in line.items() if name in CURVE or name.startswith("evaluation/")}
@@ -255,24 +242,19 @@ def _sources(label: str) -> list[str]:
     return table.sources
 
 
-def commands(job: MissingRun, shelf: Shelf) -> list[str]:
+def commands_by_hand(job: PaperRun) -> list[str]:
     """Return the shell commands that do the same run by hand."""
-    variant, folder = job.variant, str(shelf.run_folder(job.variant, job.seed))
-    preset, flags = variant.flags(shelf.size, job.seed)
-    if variant.base:
-        if shelf.size != "full":  # `charm adapt` has no flags for shorter stages and faster rates
-            return [shlex.join(["python", "-m", *command(job, shelf, "auto", 1)[2:]])]
-        base = str(shelf.run_folder(variant.base, 0))
-        return [shlex.join(["charm", "adapt", base, *flags, "--out", str(Path(folder).parent)])]
-    config = shelf.config(variant, job.seed)
-    data = config.data if variant.domain.name == "lm" else config.data.data
+    variant, size, folder = job.variant, job.shelf.size, str(job.folder)
+    preset, flags = variant.flags(size, job.seed)
+    if job.base:
+        if size != "full":  # `charm adapt` has no flags for shorter stages and faster rates
+            return [shlex.join(["python", "-m", *command(job, "auto", 1)[2:]])]
+        return [shlex.join(["charm", "adapt", str(job.base.folder), *flags, "--out", str(job.folder.parent)])]
+    data = job.config.data if variant.domain.name == "lm" else job.config.data.data
     place = [] if data is None else ["--data" if variant.domain.name == "lm" else "--data.data", str(data)]
     words = [shlex.join(["charm", "train", preset, *flags, *place, "--out", folder])]
-    for options in variant.size(shelf.size).evaluations.values():
-        asked = []
-        for name, value in options.items():
-            values = value if isinstance(value, list) else (value,)
-            asked += [f"--{name.replace('_', '-')}", *map(str, values)]
+    for options in variant.size(size).evaluations.values():
+        asked = [word for name, value in options.items() for word in flag_words(name, value)]
         words.append(shlex.join(["charm", "eval", folder, *asked]))
     return words
 
@@ -285,8 +267,8 @@ def catalogue() -> tuple[dict[str, Any], Table]:
         sizes: dict[str, float] = {}
         for size in ("small", "full"):
             plan = Reproduction.of([label], size, None, (), Path(), None)
-            sizes[size] = sum(len(seeds) * hours(variant, size) for variant, seeds in plan.wanted())
-        found[label] = {"variants": len(plan.wanted()), **sizes}
+            sizes[size] = sum(len(seeds) * hours(variant, size) for variant, seeds in plan.runs_by_variant())
+        found[label] = {"variants": len(plan.runs_by_variant()), **sizes}
         rows.append([label, str(found[label]["variants"]), _time(sizes["small"]), _time(sizes["full"])])
     caption = "Estimated time on one NVIDIA H200: three seeds at size small, the paper's own at size full."
     return found, Table(["label", "variants", "small", "full"], rows, "The paper's tables and figures", caption)
@@ -308,9 +290,7 @@ def gpus(device: str) -> list[str]:
     return (named.split(",") if named else list(map(str, range(count))))[:count]
 
 
-def run_here(
-    jobs: Sequence[MissingRun], shelf: Shelf, device: str, at_once: int, say: Callable[[str], None]
-) -> list[str]:
+def run_here(jobs: Sequence[PaperRun], device: str, at_once: int, say: Callable[[str], None]) -> list[str]:
     """Run jobs on the GPUs, at most `at_once` at a time; return a sentence for each failed run.
 
     If a run runs out of memory while others are running, it is tried again with one run fewer at a time. On SIGTERM or
@@ -318,26 +298,26 @@ def run_here(
     """
     devices = gpus(device)
     waiting, failed = list(jobs), []
-    running: dict[subprocess.Popen[bytes], tuple[MissingRun, str]] = {}
+    running: dict[subprocess.Popen[bytes], tuple[PaperRun, str]] = {}
     with terminates_as_interrupt():
         try:
             while waiting or running:
-                while len(running) < at_once and (job := _next(waiting, shelf)):
+                while len(running) < at_once and (job := _next(waiting)):
                     used = [gpu for _, gpu in running.values()]
                     gpu = min(devices, key=used.count, default="")
                     waiting.remove(job)
-                    running[_start(job, shelf, device, gpu, at_once)] = job, gpu
+                    running[_start(job, device, gpu, at_once)] = job, gpu
                     say(f"{job}: started{f' on GPU {gpu}' if gpu else ''}")
                 if not running:  # the waiting jobs lack their base
-                    failed += [f"{job}: its base {job.variant.base.key} failed" for job in waiting if job.variant.base]
+                    failed += [f"{job}: its base {job.base.variant.key} failed" for job in waiting if job.base]
                     break
                 time.sleep(POLL)
                 for process in [one for one in running if one.poll() is not None]:
                     job, _ = running.pop(process)
-                    log = _log(shelf, job)
+                    log = job.folder / LOG
                     text = log.read_text(errors="replace") if log.is_file() else ""
                     if process.returncode == 0:
-                        say(f"{job}: {_outcome(shelf.read(job.variant, job.seed))}")
+                        say(f"{job}: {_outcome(job.read())}")
                     elif at_once > 1 and "out of memory" in text[-4000:].lower():
                         at_once = max(1, min(at_once - 1, len(running)))
                         waiting.append(job)
@@ -354,17 +334,13 @@ def run_here(
     return failed
 
 
-def _next(waiting: Sequence[MissingRun], shelf: Shelf) -> MissingRun | None:
+def _next(waiting: Sequence[PaperRun]) -> PaperRun | None:
     """Return the first run that needs no base or whose base is finished."""
-    for job in waiting:
-        base = job.variant.base
-        if base is None or shelf.result_path(base, 0).is_file():
-            return job
-    return None
+    return next((job for job in waiting if job.base is None or job.base.result_path.is_file()), None)
 
 
-def _start(job: MissingRun, shelf: Shelf, device: str, gpu: str, at_once: int) -> subprocess.Popen[bytes]:
-    log = _log(shelf, job)
+def _start(job: PaperRun, device: str, gpu: str, at_once: int) -> subprocess.Popen[bytes]:
+    log = job.folder / LOG
     log.parent.mkdir(parents=True, exist_ok=True)
     share = str(max(1, (os.cpu_count() or 1) // at_once))
     package = Path(__file__).parents[2]
@@ -374,7 +350,7 @@ def _start(job: MissingRun, shelf: Shelf, device: str, gpu: str, at_once: int) -
     with log.open("ab") as file:
         # A separate session, so that Ctrl-C reaches only the runner, which asks each run once to stop.
         return subprocess.Popen(
-            command(job, shelf, device, at_once),
+            command(job, device, at_once),
             env={**threads, **os.environ, "PYTHONPATH": os.pathsep.join(paths), **chosen},
             stdin=subprocess.DEVNULL,
             stdout=file,
@@ -383,15 +359,12 @@ def _start(job: MissingRun, shelf: Shelf, device: str, gpu: str, at_once: int) -
         )
 
 
-def command(job: MissingRun, shelf: Shelf, device: str, at_once: int) -> list[str]:
+def command(job: PaperRun, device: str, at_once: int) -> list[str]:
     """Return the command line of a run's process."""
+    shelf = job.shelf
     words = [sys.executable, "-m", "charm.paper.work", str(shelf.out), shelf.size, job.variant.key, str(job.seed)]
     words += ["--device", device, "--at-once", str(at_once)]
     return words + (["--data", str(shelf.data)] if shelf.data else [])
-
-
-def _log(shelf: Shelf, job: MissingRun) -> Path:
-    return shelf.run_folder(job.variant, job.seed) / "log.txt"
 
 
 def _last_line(text: str) -> str:
@@ -410,11 +383,10 @@ def _stop(running: Mapping[subprocess.Popen[bytes], object]) -> None:
         process.terminate()
     end = time.monotonic() + GRACE
     for process in running:
-        try:
+        with suppress(subprocess.TimeoutExpired):
             process.wait(max(0.0, end - time.monotonic()))
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
+        process.kill()  # does nothing where it has ended
+        process.wait()
 
 
 # A cluster
@@ -423,15 +395,15 @@ def _stop(running: Mapping[subprocess.Popen[bytes], object]) -> None:
 class ClusterJob:
     """One run on a Slurm node, which resumes after a time limit or a preemption."""
 
-    def __init__(self, variant: str, seed: int, shelf: Shelf, device: str) -> None:
-        self.variant, self.seed, self.shelf, self.device = variant, seed, shelf, device
+    def __init__(self, run: PaperRun, device: str) -> None:
+        self.run, self.device = run, device
 
     def __call__(self) -> None:
         from charm.devices import place
         from charm.paper.work import run_one
 
         with place(self.device) as here:
-            run_one(variant_named(self.variant), self.seed, self.shelf, here)
+            run_one(self.run, here)
 
     def checkpoint(self) -> object:
         """Put the job back into the queue; submitit calls this shortly before a time limit."""
@@ -440,18 +412,17 @@ class ClusterJob:
         return submitit.helpers.DelayedSubmission(self)
 
 
-def run_on_slurm(
-    jobs: Sequence[MissingRun], shelf: Shelf, device: str, at_once: int, settings: Mapping[str, str | int]
-) -> list[str]:
+def run_on_slurm(jobs: Sequence[PaperRun], device: str, at_once: int, settings: Mapping[str, str | int]) -> list[str]:
     """Submit jobs to Slurm as an array with a limit on running jobs; return their numbers."""
     try:
         import submitit
     except ImportError as error:
         raise CharmError("--slurm needs submitit: pip install 'charm-arc[slurm]'") from error
+    shelf = jobs[0].shelf
     executor = submitit.AutoExecutor(folder=shelf.out / shelf.size / "slurm")
     common = {"name": "charm", "gpus_per_node": 1, "timeout_min": 24 * 60, "slurm_array_parallelism": at_once}
     numbers: list[str] = []
-    bases = {job.variant.base.key for job in jobs if job.variant.base}
+    bases = {job.base.variant.key for job in jobs if job.base}
     first = [job for job in jobs if job.variant.key in bases]
     for some in (first, [job for job in jobs if job not in first]):
         if not some:
@@ -460,6 +431,6 @@ def run_on_slurm(
         extra = {"slurm_additional_parameters": after} if after else {}
         executor.update_parameters(**{**common, **extra, **settings})
         with executor.batch():
-            found = [executor.submit(ClusterJob(one.variant.key, one.seed, shelf, device)) for one in some]
+            found = [executor.submit(ClusterJob(one, device)) for one in some]
         numbers += [str(one.job_id) for one in found]
     return numbers

@@ -16,8 +16,8 @@ import hashlib
 import math
 import tomllib
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass, field, fields, is_dataclass, replace
-from functools import cache
+from dataclasses import dataclass, field, replace
+from functools import cache, reduce
 from importlib.resources import files
 from itertools import product
 from operator import attrgetter
@@ -25,7 +25,7 @@ from typing import Any, Literal
 
 from charm.arc.presets import arc1
 from charm.automata.run import CarConfig
-from charm.config import from_json, to_json
+from charm.config import flags_between, from_json, to_json
 from charm.continual.run import StreamOptions
 from charm.domains import Domain, domain_of_preset
 from charm.errors import CharmError
@@ -76,14 +76,10 @@ class Setting:
 
     def shrink(self, full: Any) -> Any:
         """Return the configuration at this size of a variant with this configuration."""
-        changes: dict[str, Any] = {}
-        for name in self.keep:
-            changes = merge(changes, _nested(name, to_json(attrgetter(name)(full))))
-        for name, factor in self.times.items():
-            changes = merge(changes, _nested(name, max(1, round(factor * attrgetter(name)(full)))))
-        if self.rule:
-            changes = merge(changes, RULES[self.rule](full))
-        changes = merge(changes, self.set)
+        parts = [_nested(name, to_json(attrgetter(name)(full))) for name in self.keep]
+        parts += [_nested(name, max(1, round(factor * attrgetter(name)(full)))) for name, factor in self.times.items()]
+        computed = RULES[self.rule](full) if self.rule else {}
+        changes: dict[str, Any] = reduce(overlay, (*parts, computed, self.set), {})
         of_memory = changes.pop("memory", {})
         small = with_fields(domain_of_preset(self.preset).configuration(self.preset) if self.preset else full, changes)
         if not hasattr(full, "memory"):
@@ -162,31 +158,7 @@ def variant_named(key: str) -> Variant:
 
 def with_fields(config: Any, changes: Fields) -> Any:
     """Return a configuration with these fields changed together, checked as those of a file are."""
-    return from_json(type(config), merge(to_json(config), changes))
-
-
-def flags_between(base: Any, wanted: Any, start: str = "", idle: Collection[str] = ()) -> list[str]:
-    """Return the flags of `charm train` that make a run of the first configuration one of the second.
-
-    Fields that have no effect in the second (`idle`) are no flags, except those that must be switched off.
-    """
-    flags: list[str] = []
-    idle = idle or getattr(wanted, "idle", ())
-    for one in fields(base):
-        before, after = getattr(base, one.name), getattr(wanted, one.name)
-        name = f"{start}{one.name}"
-        if before == after or (name in idle and after is not False):
-            continue
-        if is_dataclass(before) and type(before) is type(after):
-            flags += flags_between(before, after, f"{name}.", idle)
-        elif isinstance(after, bool):
-            head, _, last = name.rpartition(".")
-            flag = last if after else f"no-{last}"
-            flags.append(f"--{head}.{flag}".replace("--.", "--").replace("_", "-"))
-        else:
-            values = after if isinstance(after, tuple) else (after,)
-            flags += [f"--{name}".replace("_", "-"), *map(str, to_json(values))]
-    return flags
+    return from_json(type(config), overlay(to_json(config), changes))
 
 
 # Fields that are computed from the full size.
@@ -254,12 +226,12 @@ RULES: dict[str, Callable[[Any], Fields]] = {
 # The file.
 
 
-def merge(first: Fields, second: Fields) -> dict[str, Any]:
+def overlay(first: Fields, second: Fields) -> dict[str, Any]:
     """Return both mappings in one, with nested ones merged; values of the second win."""
     both = {**first, **second}
     for name in first.keys() & second.keys():
         if isinstance(first[name], Mapping) and isinstance(second[name], Mapping):
-            both[name] = merge(first[name], second[name])
+            both[name] = overlay(first[name], second[name])
     return both
 
 
@@ -272,7 +244,7 @@ def _nested(name: str, value: Any) -> dict[str, Any]:
 def _resolve(name: str, among: Mapping[str, Fields]) -> dict[str, Any]:
     """Return one of these tables, merged into the one that it is `like`."""
     own = dict(among[name])
-    return merge(_resolve(own.pop("like"), among), own) if "like" in own else own
+    return overlay(_resolve(own.pop("like"), among), own) if "like" in own else own
 
 
 def _streams(group: str, bases: Collection[str]) -> Iterator[tuple[str, str, Fields]]:
@@ -298,12 +270,12 @@ def _read() -> tuple[dict[str, dict[str, Setting]], dict[str, Variant]]:
         }
         runs = {name: {} for name in content.get("names", ())} | content.get("runs", {})
         for name in runs:
-            own = merge(common, _resolve(name, runs))
+            own = overlay(common, _resolve(name, runs))
             preset = own.pop("preset", content["preset"].format(name=name))
             variants.append(Variant(group, name, preset, own))
         if "stream" in common:
             for name, base, how in _streams(group, given["groups"]["bases"]["runs"]):
-                variants.append(Variant(group, name, content["preset"], merge(common, how), base))
+                variants.append(Variant(group, name, content["preset"], overlay(common, how), base))
     return sizes, {one.key: one for one in variants}
 
 
@@ -314,7 +286,7 @@ SIZES, VARIANTS = _read()
 # Costs, estimated from measured speeds and the operations of a model.
 
 # Predictions of one evaluation: the paper's iterations of 768; on automata 6,000 combinations x 4 grids x 8 views.
-ARC1, ARC2, CAR = 502 * 768, 216 * 768, 6000 * 4 * 8
+ARC1_ANSWERS, ARC2_ANSWERS, CAR_ANSWERS = 502 * 768, 216 * 768, 6000 * 4 * 8
 
 
 @dataclass(frozen=True)
@@ -360,5 +332,7 @@ def hours(variant: Variant, size: SizeName) -> float:
         backbone = components(config.gpt, config.ngram)["backbone"]
         rate = TOKENS[config.ngram.variant] * D12_BACKBONE / backbone
         return config.steps * config.batch / rate / 3600
-    asked = CAR if isinstance(config, CarConfig) else ARC2 if "arc2/evaluation" in config.data.evaluate else ARC1
-    return sum(MEASURED.hours(config, config.steps, asked))
+    answers = CAR_ANSWERS
+    if not isinstance(config, CarConfig):
+        answers = ARC2_ANSWERS if "arc2/evaluation" in config.data.evaluate else ARC1_ANSWERS
+    return sum(MEASURED.hours(config, config.steps, answers))

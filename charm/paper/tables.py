@@ -46,7 +46,7 @@ class PaperLine:
     def variant(self) -> Variant:
         return VARIANTS[self.run]
 
-    def printed(self, measure: str) -> float:
+    def printed_mean(self, measure: str) -> float:
         """Return the paper's mean of a measure."""
         return float(self.paper[measure].split(" ± ")[0])
 
@@ -148,14 +148,14 @@ class PaperTable:
     def line(self, key: str) -> PaperLine:
         return next(line for line in self.lines if line.key == key)
 
-    def claimed(self, claim: PaperClaim) -> float | None:
+    def paper_difference(self, claim: PaperClaim) -> float | None:
         """Return the paper's difference for a claim; None if one of the lines is not the paper's."""
         if claim.difference:
             return float(claim.difference.split(" ± ")[0])
         first, second = self.line(claim.first), self.line(claim.second)
         if not (first.paper and second.paper):
             return None
-        return first.printed(claim.measure) - second.printed(claim.measure)
+        return first.printed_mean(claim.measure) - second.printed_mean(claim.measure)
 
 
 def read_tables(text: str) -> dict[str, PaperTable]:
@@ -213,19 +213,10 @@ def _count(cells: list[str]) -> PaperCount:
 TABLES = read_tables((files("charm.paper") / "tables.toml").read_text("utf-8"))
 
 
-def sections() -> dict[str, list[PaperTable]]:
-    """Return the rows of the reproduction page by their heading."""
-    found: dict[str, list[PaperTable]] = {}
-    for table in TABLES.values():
-        if table.section:
-            found.setdefault(table.section, []).append(table)
-    return found
-
-
-def published(benchmark: str) -> dict[str, list[Point]]:
+def published_points(benchmark: str) -> dict[str, list[Point]]:
     """Return each system's printed pass@1 and pass@2 on "ARC-AGI-1" or "ARC-AGI-2"; the x of a point is its k."""
     return {
-        line.title.partition(",")[0]: [Point(k, (line.printed(f"pass@{k}"),)) for k in (1, 2)]
+        line.title.partition(",")[0]: [Point(k, (line.printed_mean(f"pass@{k}"),)) for k in (1, 2)]
         for line in TABLES["tab:overall-arc-performance"].lines
         if line.title.endswith(benchmark)
     }

@@ -70,10 +70,7 @@ Result = dict[str, Any]
 UNSEEN = "unseen"  # name of the stream of the smaller sizes, which is a file
 PAIRS, LONGEST_PAIR = 100, 15  # a task's first synthetic pairs, without sides beyond the second number
 # Fields of a configuration that change neither what is computed nor how it is judged.
-PLACES = (
-    *("device", "compile", "graphs", "accumulate", "device_rows"),
-    *("log_to", "keep_checkpoints"),
-)
+PLACES = (*("device", "compile", "graphs", "accumulate", "device_rows"), *("log_to", "keep_checkpoints"))
 
 
 @dataclass(frozen=True)
@@ -85,19 +82,10 @@ class Shelf:
     data: Path | None = None
     """Folder of downloaded and generated data; None is the presets' default."""
 
-    def config(self, variant: Variant, seed: int) -> Any:
-        """Return the configuration of a run, with this shelf's data folder."""
-        config = variant.at(self.size, seed)
-        if isinstance(config, StreamOptions):
-            stream = str(self._stream_path()) if config.stream == UNSEEN else config.stream
-            return replace(config, stream=stream, data=self.data)
-        if isinstance(config, LMConfig):
-            return replace(config, data=data_dir(self.data) / variant.size(self.size).text)
-        own = self._chooses_pairs(config) or (isinstance(config, CarConfig) and self.size != "full")
-        place = self._own_data() if own else self.data
-        return config if place is None else replace(config, data=replace(config.data, data=place))
+    def run(self, variant: Variant, seed: int) -> PaperRun:
+        return PaperRun(self, variant, seed)
 
-    def _chooses_pairs(self, config: Any) -> bool:
+    def chooses_pairs(self, config: Any) -> bool:
         """Return whether a run learns from some of the synthetic pairs only."""
         return self.size == "small" and isinstance(config, TrainConfig) and config.data.partial
 
@@ -111,50 +99,82 @@ class Shelf:
                 task.id: task for split in ("training", "evaluation") for task in load_source(f"arc1/{split}").tasks
             }
             ids = stream.size(self.size).stream or small_tasks("training")[:SMALL_STREAM]
-            TaskStream(UNSEEN, tuple(tasks[one] for one in ids)).save(self._stream_path())
+            TaskStream(UNSEEN, tuple(tasks[one] for one in ids)).save(self.stream_path)
         for config in configs:
-            if self._chooses_pairs(config):
+            if self.chooses_pairs(config):
                 for provider in config.data.synthetic:
-                    choose_pairs(data_dir(self.data) / provider, self._own_data() / provider, config.data.tasks)
+                    choose_pairs(data_dir(self.data) / provider, self.own_data / provider, config.data.tasks)
         automata = next((config for config in configs if isinstance(config, CarConfig)), None)
-        folder = self._own_data() / "car"
+        folder = self.own_data / "car"
         if automata and self.size != "full" and not (folder / benchmark.MANIFEST).is_file():
             benchmark.write_benchmark(folder, benchmark.build(automata.data.benchmark))
 
-    def _stream_path(self) -> Path:
+    @property
+    def stream_path(self) -> Path:
         return self.out / self.size / "stream" / f"{UNSEEN}.json"
 
-    def _own_data(self) -> Path:
+    @property
+    def own_data(self) -> Path:
         return self.out / self.size / "data"
 
-    def result_path(self, variant: Variant, seed: int) -> Path:
-        return self.out / self.size / "results" / f"{variant.home(self.size)}.s{seed}.json"
 
-    def run_folder(self, variant: Variant, seed: int) -> Path:
-        return self.out / self.size / "runs" / variant.home(self.size) / f"seed_{seed}"
+@dataclass(frozen=True)
+class PaperRun:
+    """A run of the paper with its seed, and its files on a shelf."""
 
-    def read(self, variant: Variant, seed: int) -> Result | None:
-        """Return the result of a finished run, None if there is none; raise if it was made with other settings."""
-        path = self.result_path(variant, seed)
-        if not path.is_file():
+    shelf: Shelf
+    variant: Variant
+    seed: int
+
+    def __str__(self) -> str:
+        return f"{self.variant.key} seed {self.seed}"
+
+    @property
+    def base(self) -> PaperRun | None:
+        """The run whose model this one starts from."""
+        return PaperRun(self.shelf, self.variant.base, 0) if self.variant.base else None
+
+    @property
+    def config(self) -> Any:
+        """The configuration, with the shelf's data folder."""
+        shelf, config = self.shelf, self.variant.at(self.shelf.size, self.seed)
+        if isinstance(config, StreamOptions):
+            stream = str(shelf.stream_path) if config.stream == UNSEEN else config.stream
+            return replace(config, stream=stream, data=shelf.data)
+        if isinstance(config, LMConfig):
+            return replace(config, data=data_dir(shelf.data) / self.variant.size(shelf.size).text)
+        own = shelf.chooses_pairs(config) or (isinstance(config, CarConfig) and shelf.size != "full")
+        place = shelf.own_data if own else shelf.data
+        return config if place is None else replace(config, data=replace(config.data, data=place))
+
+    @property
+    def name(self) -> str:
+        return self.variant.home(self.shelf.size)
+
+    @property
+    def folder(self) -> Path:
+        return self.shelf.out / self.shelf.size / "runs" / self.name / f"seed_{self.seed}"
+
+    @property
+    def result_path(self) -> Path:
+        return self.shelf.out / self.shelf.size / "results" / f"{self.name}.s{self.seed}.json"
+
+    def read(self) -> Result | None:
+        """Return the result if it is finished, else None; raise if it was made with other settings."""
+        if not self.result_path.is_file():
             return None
-        found: Result = read_sealed(path)
-        config = variant.at(self.size, seed)
+        found: Result = read_sealed(self.result_path)
+        config = self.variant.at(self.shelf.size, self.seed)
         made, wanted = found.get("settings"), identity(config)
         with suppress(CharmError):  # fields that are newer than the result had their default value
             made = identity(from_json(type(config), made))
         if made != wanted:
             names = [name for name in wanted if not isinstance(made, dict) or made.get(name) != wanted[name]]
             raise CharmError(
-                f"{path} was made with other settings ({', '.join(names) or 'more fields'}); delete it to run the "
-                f"variant again, or use another --out"
+                f"{self.result_path} was made with other settings ({', '.join(names) or 'more fields'}); delete it to "
+                f"run the variant again, or use another --out"
             )
         return found
-
-    def write(self, variant: Variant, seed: int, result: Result) -> Path:
-        path = self.result_path(variant, seed)
-        write_result(path, result, self.run_folder(variant, seed))
-        return path
 
 
 def choose_pairs(source: Path, target: Path, tasks: Iterable[str]) -> None:
@@ -175,9 +195,7 @@ def choose_pairs(source: Path, target: Path, tasks: Iterable[str]) -> None:
 
 def identity(config: Any) -> dict[str, Any]:
     """Return the settings that identify a result."""
-    found: dict[str, Any] = to_json(config)
-    for name in PLACES:
-        found.pop(name, None)
+    found = {name: value for name, value in to_json(config).items() if name not in PLACES}
     data = found.pop("data")
     if isinstance(data, dict):
         found["data"] = {name: value for name, value in data.items() if name != "data"}
@@ -187,45 +205,36 @@ def identity(config: Any) -> dict[str, Any]:
 # A run
 
 
-def run_one(
-    variant: Variant,
-    seed: int,
-    shelf: Shelf,
-    here: Place,
-    say: Callable[[str], None] = print,
-    at_once: int = 1,
-) -> bool:
+def run_one(run: PaperRun, here: Place, say: Callable[[str], None] = print, at_once: int = 1) -> bool:
     """Finish the training, evaluate, and write the result; return False if a signal stopped it.
 
     `at_once` is the number of runs that share the machine; it is recorded because it affects the speed.
     """
     began = time.monotonic()
-    learn = _learn_stream if variant.base else _train
-    found = learn(variant, seed, shelf, here, say)
+    found = _learn_stream(run, run.base, here, say) if run.base else _train(run, here, say)
     if found is None:
         return False
     if here.is_main:
-        out = shelf.run_folder(variant, seed)
         result: Result = {
-            "variant": variant.home(shelf.size),
-            "size": shelf.size,
-            "seed": seed,
+            "variant": run.name,
+            "size": run.shelf.size,
+            "seed": run.seed,
             **found,
             "seconds_of_last_attempt": round(time.monotonic() - began, 1),
             "at_once": at_once,
             "machine": here.describe(),
             "torch": torch.__version__,
             "date": datetime.now(UTC).strftime("%Y-%m-%d"),
-            "curve": _thinned(read_metrics(out)),
-            "settings": identity(variant.at(shelf.size, seed)),
+            "curve": _thin_out(read_metrics(run.folder)),
+            "settings": identity(run.variant.at(run.shelf.size, run.seed)),
         }
-        say(str(shelf.write(variant, seed, result)))
+        write_result(run.result_path, result, run.folder)
+        say(str(run.result_path))
     return True
 
 
-def _train(variant: Variant, seed: int, shelf: Shelf, here: Place, say: Callable[[str], None]) -> Result | None:
-    config, out = shelf.config(variant, seed), shelf.run_folder(variant, seed)
-    domain, size = variant.domain, variant.size(shelf.size)
+def _train(run: PaperRun, here: Place, say: Callable[[str], None]) -> Result | None:
+    config, out, domain = run.config, run.folder, run.variant.domain
     begun = (out / "config.json").is_file()
     if begun and identity(read_run_config(out, type(config))) != identity(config):
         raise CharmError(
@@ -243,38 +252,30 @@ def _train(variant: Variant, seed: int, shelf: Shelf, here: Place, say: Callable
     scores: dict[str, float] = {}
     tasks: dict[str, list[str]] = {}
     place_of_data = config.data if domain.name == "lm" else config.data.data
-    for prefix, options in size.evaluations.items():
+    for prefix, options in run.variant.size(run.shelf.size).evaluations.items():
         given = from_json(domain.get("evaluate_options"), {**options, "data": place_of_data})
         found = domain.get("evaluate")(out, given, here)
         if found is None:
             continue
         scores |= {f"{prefix}{name}": value for name, value in SCORES[domain.name](found[0]).items()}
         if domain.name == "arc":
-            tasks |= {f"{prefix}{name}": ids for name, ids in _answered(found[0]).items()}
+            tasks |= {f"{prefix}{name}": ids for name, ids in _solved_and_proposed(found[0]).items()}
     metrics = read_metrics(out)
     if domain.name == "arc" and metrics:
         scores["loss"] = round(mean_around(metrics, "token_loss", config.steps)[0], 5)
-    if domain.name == "car" and (updates := emerged(metrics)) is not None:
+    if domain.name == "car" and (updates := updates_until_unseen(metrics)) is not None:
         scores[EMERGED] = round(updates, 1)
     if domain.name == "arc" and config.memory.gate:
         scores["gate"] = round(100 * gate_share(CharmModel.from_pretrained(newest_checkpoint(out), here.device)), 4)
-    seconds = {
-        "training": _training_seconds(metrics, config.batch),
-        "evaluation": round(time.monotonic() - trained, 1),
-    }
+    seconds = {"training": _training_seconds(metrics, config.batch), "evaluation": round(time.monotonic() - trained, 1)}
     return {"scores": scores, "parameters": parameters, "seconds": seconds, "tasks": tasks}
 
 
-def _learn_stream(variant: Variant, seed: int, shelf: Shelf, here: Place, say: Callable[[str], None]) -> Result | None:
-    base, out = variant.base, shelf.run_folder(variant, seed)
-    assert base is not None
-    trained = shelf.run_folder(base, 0)
-    if not steps_of(trained):
-        raise CharmError(
-            f"{trained}: the base has no checkpoint; delete {shelf.result_path(base, 0)} to train it again"
-        )
+def _learn_stream(run: PaperRun, base: PaperRun, here: Place, say: Callable[[str], None]) -> Result | None:
+    if not steps_of(base.folder):
+        raise CharmError(f"{base.folder}: the base has no checkpoint; delete {base.result_path} to train it again")
     try:
-        summary = run_stream(trained, out, shelf.config(variant, seed), here, say)
+        summary = run_stream(base.folder, run.folder, run.config, here, say)
     except KeyboardInterrupt:  # stopped by a signal, with a checkpoint
         return None
     names = [f"{when} pass@{k}" for when in ("zero-shot", "immediate", "final") for k in (1, 2)]
@@ -306,7 +307,7 @@ def _car_scores(found: Mapping[str, Any]) -> dict[str, float]:
     }
 
 
-def emerged(metrics: list[dict[str, Any]]) -> float | None:
+def updates_until_unseen(metrics: list[dict[str, Any]]) -> float | None:
     """Return the updates until unseen pass@2 is above 1 %, interpolated between evaluations; None if it never is."""
     points = [(0.0, 0.0), *curve(metrics, "evaluation/unseen pass@2")]
     for (before, low), (after, high) in pairwise(points):
@@ -323,7 +324,7 @@ SCORES: dict[str, Callable[[Mapping[str, Any]], dict[str, float]]] = {
 }
 
 
-def _answered(found: Mapping[str, Any]) -> dict[str, list[str]]:
+def _solved_and_proposed(found: Mapping[str, Any]) -> dict[str, list[str]]:
     """Return the tasks with all outputs among the first two candidates, and those with all among any candidates."""
     ranks = {task["task_id"]: [output["rank"] for output in task["outputs"]] for task in found["tasks"]}
     return {
@@ -351,7 +352,7 @@ def _training_seconds(metrics: list[dict[str, Any]], batch: int) -> float:
     return round(total, 1)
 
 
-def _thinned(metrics: list[dict[str, Any]]) -> list[dict[str, float]]:
+def _thin_out(metrics: list[dict[str, Any]]) -> list[dict[str, float]]:
     """Return evenly spaced lines of the metrics, including the last, and all lines with evaluations."""
     lines = [line for line in metrics if "loss" in line]
     step = max(1, -(-len(lines) // POINTS))
@@ -389,7 +390,7 @@ def main(
         _end_with_parent()
     try:
         with stop_early(), place(device) as here:
-            finished = run_one(variant_named(variant), seed, Shelf(out, size, data), here, at_once=at_once)
+            finished = run_one(Shelf(out, size, data).run(variant_named(variant), seed), here, at_once=at_once)
     except CharmError as error:
         say(f"charm: {error}")
         sys.exit(2)

@@ -28,7 +28,7 @@ from charm.evaluation.protocols import Protocol
 from charm.files import read_json, read_sealed, unseal
 from charm.memory.cose import CoSEConfig
 from charm.paper.plans import Reproduction
-from charm.paper.tables import TABLES, published
+from charm.paper.tables import TABLES, published_points
 from charm.paper.work import Result
 from charm.report import folder
 from charm.report.html import names_of
@@ -299,7 +299,7 @@ def overall(designs: Sequence[Design]) -> Measured:
             system, _, benchmark = one.label.partition(", ")
             label = f"{system}, ours"
         ours.setdefault(benchmark, {})[label] = [Point(k, one.values(f"pass@{k}")) for k in (1, 2)]
-    theirs = {title: published(title.partition(",")[0]) for title in ours}
+    theirs = {title: published_points(title.partition(",")[0]) for title in ours}
     return ours, {title: some for title, some in theirs.items() if some}
 
 

@@ -130,7 +130,7 @@ def drawing() -> JsonObject:
 
 
 def _headline(run: Path, protocol: Protocol, evaluation: Evaluation | None) -> list[str]:
-    tiles, lead = [], "Not evaluated yet: there are no votes in this run folder."
+    tiles, lead = [], "Not evaluated yet: this run folder has no votes. charm eval makes them."
     if evaluation is not None:
         steps, hidden = len(voting_steps(evaluation.ranking)), evaluation.scores.blind_outputs
         voted = "1 checkpoint" if steps == 1 else f"{steps} checkpoints"

@@ -13,7 +13,7 @@ from typing import Any
 from charm.config import read_run_config, read_settings, to_json
 from charm.devices import Place
 from charm.errors import CharmError, charm_errors
-from charm.files import locked, read_sealed, sweep, write_sealed
+from charm.files import lock_folder, read_sealed, sweep, write_sealed
 from charm.runs.checkpoint import clean, steps_of
 from charm.runs.config import EngineConfig
 from charm.version import __version__
@@ -44,9 +44,8 @@ def check_run(out: Path, config: EngineConfig, resume: bool) -> None:
     if existing and existing[-1] > config.steps:
         raise CharmError(f"{out} is at step {existing[-1]}; steps must be >= that, got {config.steps}")
     before, after = (_without(one, config.free) for one in (read_run_config(out, type(config)), config))
-    differences = [f"--{name.replace('_', '-')} {old}, now {new}" for name, old, new in _differences(before, after)]
-    if differences:
-        raise CharmError(f"{out} was started with different settings ({'; '.join(differences)}); use the same ones")
+    if told := differences_text(before, after):
+        raise CharmError(f"{out} was started with different settings ({told}); use the same ones")
 
 
 def require_run(out: Path) -> None:
@@ -80,7 +79,7 @@ def clear_run(out: Path, place: Place, say: Callable[[str], None]) -> None:
         erased = [path for name in ("checkpoints", *RESULTS) for path in (out / name).glob("step_*")]
         erased += (out / "eval").glob("*.json")
         erased += [out / name for name in ("data.json", "metrics.jsonl", "films.json", "report.html")]
-        with locked(out, "training run"), charm_errors(f"{out} cannot be erased", OSError):
+        with lock_folder(out, "training run"), charm_errors(f"{out} cannot be erased", OSError):
             for path in erased:
                 if path.is_dir() and not path.is_symlink():
                     shutil.rmtree(path)
@@ -96,6 +95,11 @@ def _without(config: Any, free: Collection[str]) -> dict[str, Any]:
         part, _, field = name.rpartition(".")
         (found[part] if part else found).pop(field, None)
     return found
+
+
+def differences_text(old: Any, new: Any, name: str = "") -> str:
+    """Say by their flags which settings differ, as in "--recipe.steps 100, now 200"; "" if none does."""
+    return "; ".join(f"--{flag.replace('_', '-')} {was}, now {now}" for flag, was, now in _differences(old, new, name))
 
 
 def _differences(old: Any, new: Any, name: str = "") -> Iterator[tuple[str, Any, Any]]:
@@ -114,8 +118,9 @@ def occupy(out: Path, place: Place, config: EngineConfig, manifest: Mapping[str,
         place.barrier()
         yield
         return
-    out.mkdir(parents=True, exist_ok=True)
-    with locked(out, "training run"):
+    with charm_errors(f"{out} cannot be created", OSError):
+        out.mkdir(parents=True, exist_ok=True)
+    with lock_folder(out, "training run"):
         clean(out)
         sweep(out)
         write_sealed(out / "config.json", {"domain": config.domain, **to_json(config)})

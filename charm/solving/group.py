@@ -19,6 +19,7 @@ import torch
 from charm import progress
 from charm.devices import Place
 from charm.errors import CharmError
+from charm.evaluation.calibration import read_calibration
 from charm.evaluation.predict import Judgements
 from charm.evaluation.ranking import Candidate
 from charm.models.model import CharmModel
@@ -68,6 +69,7 @@ class Solver:
         model = CharmModel.from_pretrained(saved, place.device)
         self.reasoner = model.config.reasoner
         self.how = self.reasoner.solving
+        self.calibration = read_calibration(saved, options.mode)
         data = solving_config(run, saved, model.trained_by).data
         if saved == run and model.trained_by is None:  # it does not say how its views were drawn
             data = DataConfig(**self.how.data)
@@ -122,6 +124,8 @@ class TaskGroup:
         self.publish = publish
         self.data = self.start.prepare(tasks, clock.seconds)
         self.unasked = {*self.data.questions}  # without a vote so far
+        # A task of few colours has fewer different views than may vote.
+        self.views = {one.task_id: len(self.data.question_rows(one)) for one in self.data.questions}
         self.found: dict[str, Solution] = {}
         self.updates = self.told = 0  # made, and made when the loss was last asked for
         self.loss = self.exact = math.nan
@@ -215,7 +219,7 @@ class TaskGroup:
         """Vote in rounds of more and more views, as long as the next fits the time."""
         judgements: Judgements = {}
         votes: dict[int, Votes] = {}
-        limit = self.options.views
+        limit = min(self.options.views, max(self.views.values()))
         # Eight views of a large task take a CPU minutes.
         first = first_views(self.cost, self.clock.left, 1 if self.on_cpu else FIRST_VIEWS)
         voted, more, enough = 0, min(first, limit), limit // 2 + 1
@@ -249,8 +253,9 @@ class TaskGroup:
         without = {*range(len(questions))} - _asked(votes)
         if without and clock.left > far_too_late:
             found = self.ask(late, judgements, 1, lambda: clock.left <= far_too_late, without, (votes,))
-        cast = views * len(self.solver.reasoner.voting_steps)
-        first = {one: ranked[0] for one, ranked in found.items() if ranked and ranked[0].votes == cast}
+        each = len(self.solver.reasoner.voting_steps)
+        cast = {one: each * min(views, self.views[one.task_id]) for one in questions}
+        first = {one: ranked[0] for one, ranked in found.items() if ranked and ranked[0].votes == cast[one]}
         agrees = len(first) == len(questions)
         self.agreed = {one: digits(best.grid) for one, best in first.items()} if agrees else None
         asked = {questions[number] for number in _asked(votes) | _asked(late)}
@@ -264,9 +269,14 @@ class TaskGroup:
         reasoner, better = self.solver.reasoner, {}
         for name in dict.fromkeys(question.task_id for question in found):
             own = {question: found.get(question, []) for question in self.data.questions if question.task_id == name}
-            voted = 0 if self.unasked & own.keys() else views
+            voted = 0 if self.unasked & own.keys() else min(views, self.views[name])
             how = (self.updates, voted, self.loss, self.exact, self.clock.spent)
-            new = Solution(own, *how, per_view=len(reasoner.voting_steps), sure=reasoner.sure)
+            new = Solution(
+                *(own, *how),
+                per_view=len(reasoner.voting_steps),
+                sure=reasoner.sure,
+                calibration=self.solver.calibration,
+            )
             better[name] = improved(self.found.get(name), new)
         self.found |= better
         self.publish(better)

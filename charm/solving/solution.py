@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from charm.devices import Place
+from charm.evaluation.calibration import Calibration
 from charm.evaluation.predict import Judgements, Request, predict
 from charm.evaluation.protocols import Ballot
 from charm.evaluation.ranking import Candidate, Submission, attempts, rank, write_submission
@@ -43,6 +44,8 @@ class Solution:
     """Votes of each view on a test input: one for each placement of a vit."""
     sure: str = "likelihood"
     """What a candidate's `confidence` is: "likelihood" or "halting" (`charm.evaluation.protocols.SURE`)."""
+    calibration: Calibration | None = None
+    """How often answers with such votes were right, if that was counted for this model."""
 
     @property
     def cast(self) -> int:
@@ -57,6 +60,27 @@ class Solution:
     def votes_text(self, candidate: Candidate) -> str:
         """Return the votes of an answer in words."""
         return f"{candidate.votes} of {self.cast} votes"
+
+    def often(self, question: Question, attempt: int) -> str:
+        """Say how often answers with the votes of this attempt, 0 or 1, were right; "" where that is not known.
+
+        It was counted where demonstrations had been learned.
+        """
+        if self.calibration is None or self.unlearned or attempt > 1:
+            return ""
+        votes = [one.votes for one in self.answers.get(question, ())]
+        return self.calibration.text(votes, attempt, self.cast)
+
+    def _title(self, question: Question, number: int) -> str:
+        """Return the votes of a candidate, and how often answers with such votes were right."""
+        parts = [self.votes_text(self.answers[question][number]), self.often(question, number)]
+        return "; ".join(filter(None, parts))
+
+    @property
+    def counted(self) -> str:
+        """Where the counts of `often` are from; "" if no answer has one."""
+        known = any(self.often(question, attempt) for question in self.answers for attempt in (0, 1))
+        return f"counted on {self.calibration.tasks}" if known and self.calibration else ""
 
     @property
     def disagreement(self) -> str:
@@ -100,10 +124,9 @@ class Solution:
         """Show the first answer to each test input with its votes, how it was made, and the doubt."""
         lines = []
         for question, ranked in self.answers.items():
-            votes = self.votes_text(ranked[0]) if ranked else "no answer"
-            lines += [f"{question}: {votes}"]
+            lines += [f"{question}: {self._title(question, 0) if ranked else 'no answer'}"]
             lines += [line.rstrip() for line in grid_lines(ranked[0].grid)] if ranked else []
-        return "\n".join([*lines, self.summary, *filter(None, [self.doubt])])
+        return "\n".join([*lines, self.summary, *filter(None, [self.counted, self.doubt])])
 
     @property
     def summary(self) -> str:
@@ -115,12 +138,14 @@ class Solution:
 
     def _repr_html_(self) -> str:
         """Draw the answers in a notebook: the first three to each test input, with their votes."""
-        rows = [
-            row((block(self.votes_text(one), one.grid) for one in ranked[:3]), str(question))
-            for question, ranked in self.answers.items()
-        ]
+        rows = []
+        for question, ranked in self.answers.items():
+            titles = (self._title(question, number) for number in range(len(ranked)))
+            blocks = (block(title, one.grid) for title, one in zip(titles, ranked[:3], strict=False))
+            rows.append(row(blocks, str(question)))
+        counted = f"<div>{self.counted}</div>" if self.counted else ""
         doubt = f"<div><b>{self.doubt}</b></div>" if self.doubt else ""
-        return f"{''.join(rows)}<div>{self.summary}</div>{doubt}"
+        return f"{''.join(rows)}<div>{self.summary}</div>{counted}{doubt}"
 
 
 Say = Callable[[float, str], None]

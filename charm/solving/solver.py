@@ -151,12 +151,13 @@ def solve(
     ended: Callable[[Group, str | None], None] = lambda tasks, problem: None,
     make: Make = Solver,
     clock: Clock | None = None,
+    retry: bool = True,
 ) -> dict[str, Solution]:
     """Answer tasks with a trained model. Each device takes the next group when it is free, and its share of the time.
 
     A group has `options.together` tasks, or one if the network learns one at a time. A single device is used
-    by this process, several by a process each. A group that fails is tried once more in a fresh process; the others
-    are not harmed.
+    by this process, several by a process each. A group that fails unexpectedly is tried once more in a fresh process,
+    and the others are not harmed; without `retry` this process passes its exception on.
 
     Groups that have not begun at twice the time, or a minute after its end, are left out if others have answers.
 
@@ -193,7 +194,7 @@ def solve(
     jobs = [CrewTask(group) for group in groups_of(tasks, size, len(devices))]
     if len(devices) == 1:
         with place(devices[0]) as here:
-            jobs = _solve_here(jobs, make(run, options, here), seconds_for, received, done)
+            jobs = _solve_here(jobs, make(run, options, here), seconds_for, received, done, retry)
     if jobs:
         with suppress(RuntimeError):  # the device itself may be what failed
             torch.cuda.empty_cache()  # what this process holds, the next may need
@@ -216,6 +217,7 @@ def _solve_here(
     seconds_for: Callable[[CrewTask, int], float],
     received: Callable[[CrewTask, News], None],
     done: Callable[[CrewTask, str | None], None],
+    retry: bool,
 ) -> list[CrewTask]:
     """Solve groups in this process until one fails, and return those that are left to fresh processes.
 
@@ -236,6 +238,8 @@ def _solve_here(
         except _Unpublished as error:
             raise error.error from None
         except Exception as error:
+            if not retry:
+                raise
             problem = failure(error)
             if not multiprocessing.current_process().daemon:  # which may start no process
                 job.tries, job.problem = 1, problem

@@ -120,10 +120,16 @@ def round_json(solution: Solution, questions: Sequence[Question], shown: int = S
         "loss": known(solution.loss),
         "exact": known(solution.exact_accuracy),
         "doubt": solution.doubt,
+        **({"counted": counted} if (counted := solution.counted) else {}),
         "tests": [
             [
-                {"grid": digits(one.grid), "votes": one.votes, "confidence": round(one.confidence, 4)}
-                for one in solution.answers.get(question, [])[:shown]
+                {
+                    "grid": digits(one.grid),
+                    "votes": one.votes,
+                    "confidence": round(one.confidence, 4),
+                    **({"often": often} if (often := solution.often(question, number)) else {}),
+                }
+                for number, one in enumerate(solution.answers.get(question, [])[:shown])
             ]
             for question in questions
         ],

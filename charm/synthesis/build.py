@@ -23,7 +23,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from charm.errors import CharmError, charm_errors
-from charm.files import locked
+from charm.files import lock_folder
 from charm.processes import as_finished, process_pool
 from charm.progress import bar, say
 from charm.tables import Table
@@ -113,7 +113,7 @@ def build_pairs(
     began = time.monotonic()
     with charm_errors(f"{folder}: cannot create the folder", OSError):
         folder.mkdir(parents=True, exist_ok=True)
-    with locked(folder, "build"):
+    with lock_folder(folder, "build"):
         manifest = _resume(folder, plan)
         for task in tasks:
             if task in manifest.tasks and manifest.tasks[task].version != versions.get(task, ""):

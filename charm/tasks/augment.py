@@ -17,7 +17,8 @@ Codes = npt.NDArray[np.uint32]
 Colors = npt.NDArray[np.uint8]  # [n, 10], each row a permutation that keeps 0
 
 _TRIALS_PER_VIEW = 5  # as in the reference: a puzzle with few colours stops here with fewer views
-_BLOCK = 1250  # trials hashed at once
+_BLOCK = 1250  # trials drawn at once
+_SPARE = 16  # trials hashed at once beyond a quarter more than the views wanted
 
 PSEUDO_SYMMETRIES = 5  # of VARC's views: quarter turns and flips, numbered from 1 in `view`
 PSEUDO_COLORINGS = 10
@@ -52,16 +53,21 @@ def draw_views(task: Task, count: int, seed: int, pool: Colors | None = None, fi
     hasher = _ContentHash(task)
     codes = np.zeros(1, np.uint32)
     hashes = hasher(np.zeros(1, np.uint8), np.arange(COLORS, dtype=np.uint8)[None])
+    hashed = count + count // 4 + _SPARE
     for _ in range(0, _TRIALS_PER_VIEW * count, _BLOCK):
         if len(codes) >= count:
             break
         dihedral = rng.integers(0, DIHEDRALS, _BLOCK, np.uint8)
         colors = _random_colors(rng, _BLOCK, fixed) if pool is None else pool[rng.integers(0, len(pool), _BLOCK)]
-        codes = np.concatenate([codes, encode(dihedral, colors)])
-        hashes = np.concatenate([hashes, hasher(dihedral, colors)])
-        _, first = np.unique(hashes, return_index=True)
-        first.sort()  # in the order drawn
-        codes, hashes = codes[first], hashes[first]
+        for begin in range(0, _BLOCK, hashed):  # few views need not look at all trials
+            if len(codes) >= count:
+                break
+            some = slice(begin, begin + hashed)
+            codes = np.concatenate([codes, encode(dihedral[some], colors[some])])
+            hashes = np.concatenate([hashes, hasher(dihedral[some], colors[some])])
+            _, first = np.unique(hashes, return_index=True)
+            first.sort()  # in the order drawn
+            codes, hashes = codes[first], hashes[first]
     return codes[:count]
 
 

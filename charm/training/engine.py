@@ -25,6 +25,7 @@ from charm.config import to_json
 from charm.devices import Place
 from charm.errors import ODD_VALUES, CharmError, charm_errors
 from charm.files import Terminated
+from charm.paths import keep_compiled_code
 from charm.progress import Bar, bar
 from charm.runs import checkpoint
 from charm.runs.config import EngineConfig
@@ -230,6 +231,7 @@ def compiles(attempt: Callable[[], None], wanted: str, place: Place, say: Callab
     """Return whether compiling is wanted ("auto": on CUDA) and succeeds; a failure is reported, or raised if "on"."""
     if wanted == "off" or (wanted == "auto" and place.device.type != "cuda"):
         return False
+    keep_compiled_code()
     try:
         attempt()
     except Exception as error:

@@ -13,7 +13,8 @@ from charm.report.solved import match_task
 from charm.solving.vote_log import TaskCourse, VoteLine, read_course
 from charm.tasks.sources import Source
 
-NAMES = ("updates", "views", "cast", "sure", "loss", "exact", "doubt")  # of a round; older files lack "sure"
+# Of a round; older files lack "sure", and "counted" is there where that is known.
+NAMES = ("updates", "views", "cast", "sure", "loss", "exact", "doubt", "counted")
 LEADING = 3  # a candidate that was once among the top 3 is followed from vote to vote
 
 

@@ -18,7 +18,7 @@ from charm.automata.run import (
     Prediction,
     evaluate,
     grouped_scores,
-    load_asked,
+    load_combinations,
     predictions,
     read_car_config,
     rollout,
@@ -126,7 +126,7 @@ def test_scores_by_group_on_hand_made_votes(home: Path) -> None:
     Wrong answers are wrong in every cell.
     """
     config = toy_config(home)
-    benchmark, asked = load_asked(config)
+    benchmark, asked = load_combinations(config)
     answers = answer_key(benchmark, asked)
     questions = tuple(answers)
     horizon = {one.id: one.horizon for one in asked}
@@ -156,7 +156,7 @@ def test_scores_by_group_on_hand_made_votes(home: Path) -> None:
 
 
 def test_a_run_shows_its_answers_with_wrong_cells_marked(run: Path, home: Path) -> None:
-    benchmark, _ = load_asked(read_car_config(run))
+    benchmark, _ = load_combinations(read_car_config(run))
     rule = benchmark.rules[2]
     found = predictions(run, rule, 1, HERE)
     assert [one.combination.horizon for one in found] == [1, 2]

@@ -31,7 +31,7 @@ PLAN = Plan(minutes=0.001, seconds=1.0, tasks=2, rearc=False, seed=0, tiny=True)
 
 
 def run(out: Path, monkeypatch: pytest.MonkeyPatch, *systems: str) -> None:
-    words = ["--size", "tiny", "--seconds", "1", "--device", "cpu", "--out", str(out), "--only", *systems]
+    words = ["--size", "tiny", "--seconds", "5", "--device", "cpu", "--out", str(out), "--only", *systems]
     monkeypatch.setattr(sys, "argv", ["baselines.py", *words])
     baselines.main()
 

@@ -17,7 +17,7 @@ from charm.continual.records import summarize
 from charm.continual.run import run_stream
 from charm.devices import Place
 from charm.errors import CharmError
-from charm.files import Terminated, locked, read_sealed
+from charm.files import Terminated, lock_folder, read_sealed
 from charm.models.model import CharmModel
 from charm.runs.checkpoint import folder_of, newest_checkpoint, steps_of
 from charm.tasks.keys import MemoryConfig
@@ -77,7 +77,7 @@ def test_memory_only_changes_nothing_but_new_rows(base: Path, unseen: Path, tmp_
 
 def test_a_folder_takes_one_stream_at_a_time(base: Path, unseen: Path, tmp_path: Path) -> None:
     (tmp_path / "out").mkdir()
-    with locked(tmp_path / "out", "training run"), pytest.raises(CharmError, match="by another training run"):
+    with lock_folder(tmp_path / "out", "training run"), pytest.raises(CharmError, match="by another training run"):
         learn(base, tmp_path / "out", unseen)
     assert not (tmp_path / "out" / "stages").exists()
     assert learn(base, tmp_path / "out", unseen)["final pass@2"] is not None

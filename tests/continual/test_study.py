@@ -19,11 +19,11 @@ from benchmarks.continual_study import (
     write_tasks,
 )
 from benchmarks.continual_together import learn_together, run_together
+from benchmarks.records import read_record
 from charm.continual.results import write_json
 from charm.continual.run import StreamBase, StreamJob, StreamOptions, run_stream
 from charm.devices import place
 from charm.models.model import CharmModel
-from charm.paper.records import read_record
 from charm.paper.runs import SIZES
 from charm.training.adaptation import private_tables
 

@@ -27,7 +27,7 @@ from torch.distributed.run import get_args_parser
 
 from charm.cli import main
 from charm.paper import plans
-from charm.paper.work import Shelf
+from charm.paper.work import PaperRun
 from charm.synthesis import rearc
 from charm.tasks import sources
 from charm.tasks.keys import MemoryConfig
@@ -316,9 +316,9 @@ def concept_arc(folder: Path) -> tuple[str, str]:
     return archive.as_uri(), sources.load_source(corpus).sha256
 
 
-def forked(job: plans.MissingRun, shelf: Shelf, device: str, gpu: str, at_once: int) -> forks.Program:
+def forked(job: PaperRun, device: str, gpu: str, at_once: int) -> forks.Program:
     """A run of `charm reproduce`, with the words of its command."""
-    return forks.Program(*plans.command(job, shelf, device, at_once)[1:])
+    return forks.Program(*plans.command(job, device, at_once)[1:])
 
 
 @pytest.fixture(scope="module")
@@ -423,6 +423,10 @@ def test_every_rule_is_needed() -> None:
 def test_links_lead_somewhere(page: str) -> None:
     missing = [link for link in links(read(page)) if not (ROOT / page).parent.joinpath(link.split("#")[0]).exists()]
     assert not missing
+
+
+def test_the_readme_is_short() -> None:
+    assert len(read("README.md").splitlines()) <= 130
 
 
 def test_every_page_is_reached_from_the_readme() -> None:

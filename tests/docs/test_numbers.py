@@ -20,8 +20,8 @@ import pytest
 from safetensors import safe_open
 
 from benchmarks import intervals
-from charm.paper.comparison import paired
-from charm.paper.records import ResultRecord, read_record
+from benchmarks.records import ResultRecord, read_record
+from charm.paper.comparison import paired_difference
 from charm.solving.scores import interval
 from tests.docs.pages import PAGES, ROOT, blocks, read, without_blocks
 
@@ -120,9 +120,9 @@ def quotes() -> list[Quote]:
         n("published", "CHARM in the paper: reads of a row, training split"),
     )
     small = "full-cose-ablation-no-rearc_small"
-    seeds = paired(runs_of(small, "train.cose"), runs_of(small, "train.table"))
+    seeds = paired_difference(runs_of(small, "train.cose"), runs_of(small, "train.table"))
     both, over_tasks = intervals.main_claim(), intervals.continual()
-    streams = paired(*continual_runs().values())
+    streams = paired_difference(*continual_runs().values())
     assert seeds is not None
     assert streams is not None
     writer = record("writer").numbers["public pass@2"]
@@ -143,7 +143,7 @@ def quotes() -> list[Quote]:
         Quote("README.md", "{:.1f} million parameters", (size,)),
         Quote(
             "README.md",
-            "{:.0f} minutes of training and {:.0f} minutes\nto answer all 400",
+            "{:.0f} minutes of training and {:.0f} minutes to answer all 400",
             (training / 60, seconds / 60),
         ),
         Quote("README.md", "about {:.2f} dollars", (price,)),
@@ -447,7 +447,7 @@ def guide_rows() -> list[tuple[str, tuple[str, ...]]]:
     for name, versions in (("nanochat-d12-width", ("-w24", "-w48", "-w96")), ("nanochat-token-budget", ("", "-4640M"))):
         for version in versions:
             ours, theirs = (bits_of(f"{name}_small", f"text.d12-{one}-x5{version}") for one in ("cose", "engram"))
-            both = paired(ours, theirs)
+            both = paired_difference(ours, theirs)
             assert both is not None
             spread = (both.interval[1] - both.interval[0]) / 2
             found.append((LOG, (f"{both.mean:.3f} ± {spread:.3f}",)))

@@ -41,6 +41,7 @@ def test_the_site_has_all_pages(site: Path) -> None:
     assert "fonts.googleapis" not in home
     assert 'href="quickstart.html"' in home
     assert 'href="../gallery.html"' in (site / "gallery/quickstart.html").read_text()
+    assert 'href="gallery.html"' in (site / "rearc2-gallery.html").read_text()
     assert ".md</a>" not in (site / "reproduce.html").read_text()
 
 

@@ -24,8 +24,9 @@ from charm.arc.run import train
 from charm.cli import main
 from charm.config import to_json
 from charm.errors import CharmError
-from charm.files import SEAL, seal
-from charm.runs.checkpoint import folder_of
+from charm.evaluation.calibration import RECORD, Calibration, RightCount
+from charm.files import SEAL, fingerprint, seal, write_sealed
+from charm.runs.checkpoint import folder_of, newest_checkpoint
 from charm.runs.settings import TrainConfig
 from charm.solving.submission import SubmissionInProgress
 from charm.web.api import models_json, open_library, run_json
@@ -146,6 +147,7 @@ class Target:
         self.settings = folder / "config.json"
         self.settings.write_text(json.dumps(to_json(self.config)))
         train(self.config, self.run, HERE, say=quiet)
+        self._calibrate()
         for command in (self.evaluate, self.blank, self.adapt, self.report):
             answer = command(self.run)
             assert answer.code == 0, answer.error
@@ -163,6 +165,13 @@ class Target:
         self.expected = {name: self.on_copy(command) for name, command in self.commands.items()}
         for name, answer in self.expected.items():
             assert answer.code == 0, (name, answer.error)
+
+    def _calibrate(self) -> None:
+        """Write how often answers are right, which every solve with the newest checkpoint reads."""
+        folder = newest_checkpoint(self.run)
+        counts = (RightCount(0.1, 2, 20), RightCount(0.6, 15, 20))
+        weights = fingerprint(folder / "model.safetensors")["sha256"]
+        write_sealed(folder / RECORD, to_json(Calibration(weights, "auto", "a toy's tasks", counts, counts, counts)))
 
     def _interrupt_a_solve(self) -> None:
         """Keep the files of a solve as a kill before its end would leave them."""

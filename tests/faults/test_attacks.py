@@ -32,6 +32,7 @@ def test_a_damaged_file_gives_the_right_result_or_a_sentence(damage: str, target
         ("checkpoints/step_000000012/model.safetensors", "solve"),
         ("checkpoints/step_000000012/model.safetensors", "blank"),
         ("checkpoints/step_000000012/instances.npz", "adapt"),
+        ("checkpoints/step_000000012/calibration.json", "solve"),
         ("config.json", "eval"),
         ("eval/xrm.json", "report"),
         ("adapt/unseen/cose-r8-memory-only-rows-h0-s0/rows/0001.safetensors", "adapt"),

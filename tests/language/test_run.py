@@ -17,7 +17,7 @@ import torch
 from charm.config import to_json
 from charm.devices import Place
 from charm.errors import CharmError
-from charm.files import locked, read_sealed
+from charm.files import lock_folder, read_sealed
 from charm.language.config import LMConfig, LMOptimizerConfig
 from charm.language.corpus import python_documents
 from charm.language.data import Prepared, prepare, validation_rows
@@ -157,7 +157,7 @@ def test_other_text_is_evaluated_if_its_tokenizer_is_the_runs(data: Path, tmp_pa
 
 
 def test_a_folder_takes_one_training_at_a_time(data: Path, tmp_path: Path) -> None:
-    with locked(tmp_path, "training run"), pytest.raises(CharmError, match="in use by another training run"):
+    with lock_folder(tmp_path, "training run"), pytest.raises(CharmError, match="in use by another training run"):
         train_lm(toy_config(data), tmp_path, HERE, say=quiet)
     assert [path.name for path in tmp_path.iterdir()] == [".lock"]
 

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
+from benchmarks.records import read_records
 from charm.accounting import Size, account
 from charm.arc.presets import PRESETS, preset
 from charm.commands.params import params
@@ -34,7 +35,6 @@ from charm.paper.counts import (
     paper_tables,
     tally,
 )
-from charm.paper.records import read_records
 from charm.paper.tables import TABLES, PaperCount, PaperTable
 from charm.tasks.dataset import DataConfig
 from charm.tasks.keys import MemoryConfig

@@ -16,6 +16,7 @@ from charm.paper.runs import VARIANTS
 from charm.paper.tables import TABLES
 from charm.paper.work import Shelf, identity
 from charm.report.measurements import draw_reproduced
+from charm.runs.folder import write_result
 
 
 @pytest.fixture
@@ -57,7 +58,8 @@ def store(shelf: Shelf, key: str, seed: int, scores: dict[str, float], **more: A
         summary = {"method": options.method, "memory": "", "scope": options.scope, "halt_weight": 0.0, "retained": []}
         summary |= {name: None if name not in scores else scores[name] / 100 for name in ("final pass@2", "base after")}
         result["summary"] = {**summary, "updated_parameters": 1, **more.pop("summary", {})}
-    shelf.write(variant, seed, {**result, **more})
+    run = shelf.run(variant, seed)
+    write_result(run.result_path, {**result, **more}, run.folder)
 
 
 def figure(shelf: Shelf, label: str) -> list[str]:
@@ -121,7 +123,8 @@ def test_emergence_and_overall(shelf: Shelf) -> None:
         ]
         variant = VARIANTS["car.three-factor"]
         result = {"scores": {}, "settings": identity(variant.at("full", seed)), "curve": curve}
-        shelf.write(variant, seed, result)
+        run = shelf.run(variant, seed)
+        write_result(run.result_path, result, run.folder)
     assert figure(shelf, "fig:car-late-emergence") == ["car-late-emergence.pdf"]
     store(shelf, "systems.charm-arc1", 0, {"pass@1": 78.0, "pass@2": 84.0})
     assert figure(shelf, "fig:overall-arc-performance") == ["overall-arc-performance.pdf"]

@@ -13,18 +13,11 @@ from typing import Any
 import pytest
 import tyro
 
-from charm.arc.presets import preset
-from charm.arc.run import ArcEvaluation
-from charm.bench.training import ArcBench
-from charm.commands import adapt, params, report
-from charm.commands.presets import parse_options, parse_preset
-from charm.domains import domain_of_preset
-from charm.errors import CharmError
-from charm.paper.comparison import by_counts
-from charm.paper.records import ResultRecord, read_record, read_records
-from charm.paper.reproduction import (
+from benchmarks.records import ResultRecord, read_record, read_records
+from benchmarks.reproduction import (
     BEGIN,
     END,
+    by_counts,
     command_of,
     cost_of,
     coverage,
@@ -32,11 +25,19 @@ from charm.paper.reproduction import (
     render,
     reproduced,
     result_text,
+    sections,
     update,
     verdict_of,
 )
-from charm.paper.runs import ARC1, MEASURED, TOKENS, VARIANTS, Speed, hours
-from charm.paper.tables import TABLES, Ours, PaperTable, sections
+from charm.arc.presets import preset
+from charm.arc.run import ArcEvaluation
+from charm.bench.training import ArcBench
+from charm.commands import adapt, params, report
+from charm.commands.presets import parse_options, parse_preset
+from charm.domains import domain_of_preset
+from charm.errors import CharmError
+from charm.paper.runs import ARC1_ANSWERS, MEASURED, TOKENS, VARIANTS, Speed, hours
+from charm.paper.tables import TABLES, Ours, PaperTable
 from charm.report.measurements import FIGURES
 from rearc2.workbench import commands as rearc2_commands
 
@@ -66,7 +67,7 @@ def records() -> dict[str, ResultRecord]:
 
 def test_the_page_is_what_the_records_generate(records: dict[str, ResultRecord]) -> None:
     page = (ROOT / "docs" / "reproduce.md").read_text()
-    assert update(page, records) == page, "run python -m charm.paper.reproduction"
+    assert update(page, records) == page, "run python -m benchmarks.reproduction"
     other = replace(records["car_small"], numbers={**records["car_small"].numbers, "CoSE seen": (12.5, 12.5)})
     assert "CoSE 12.5 ± 0.0" in update(page, {**records, "car_small": other})
     with pytest.raises(CharmError, match="must contain the marks"):
@@ -177,11 +178,11 @@ def test_costs_by_hand(records: dict[str, ResultRecord]) -> None:
     for kind, rate in {"none": "lm-d12", "engram": "lm-d12-engram-x5", "cose": "lm-d12-cose-x5"}.items():
         assert TOKENS[kind] == records["language_speed"].number(f"{rate} tokens/s")
     speed = Speed(500.0, 1000.0, "m", "d")
-    learning, asking = speed.hours(preset("arc1"), 600_000, ARC1)
+    learning, asking = speed.hours(preset("arc1"), 600_000, ARC1_ANSWERS)
     assert learning == pytest.approx(600_000 * 768 / 500 / 3600)
     assert asking == pytest.approx(60 * 502 * 768 * 24 / 1000 / 3600)
     # Half the layers, half of them with gradients, as in arc1: half of the time but for the heads.
-    half, _ = speed.hours(VARIANTS["sweep.L24-U4"].full(), 600_000, ARC1)
+    half, _ = speed.hours(VARIANTS["sweep.L24-U4"].full(), 600_000, ARC1_ANSWERS)
     assert half == pytest.approx(learning / 2, rel=0.01)
     assert hours(VARIANTS["stream2.cose-r32-oracle-h0"], "full") == pytest.approx(114 * 1000 * 128 / 505.5 / 3600)
     assert hours(VARIANTS["text.d12-cose-x5"], "full") == pytest.approx(2270 * 2**19 / 490_660 / 3600)

@@ -16,6 +16,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from benchmarks.records import read_records
+from benchmarks.reproduction import reproduced, verdict_of
 from charm.automata.benchmark import BenchmarkConfig
 from charm.automata.dataset import load_benchmark
 from charm.automata.presets import CAR_MEMORIES, car_preset
@@ -25,12 +27,11 @@ from charm.errors import CharmError
 from charm.files import read_sealed, write_sealed
 from charm.paper import plans
 from charm.paper.comparison import Comparison
-from charm.paper.plans import MissingRun, Reproduction, commands, run_here, run_on_slurm
-from charm.paper.records import read_records
-from charm.paper.reproduction import reproduced, verdict_of
+from charm.paper.plans import Reproduction, commands_by_hand, run_here, run_on_slurm
 from charm.paper.runs import VARIANTS, small_tasks
 from charm.paper.tables import EMERGED, TABLES, PaperClaim, PaperLine
-from charm.paper.work import Shelf, emerged, identity, run_one
+from charm.paper.work import PaperRun, Shelf, identity, run_one, updates_until_unseen
+from charm.runs.folder import write_result
 from charm.signals import StoppedEarly, stop_early
 from charm.tasks.pairs_file import (
     Manifest,
@@ -60,7 +61,8 @@ def store(shelf: Shelf, key: str, seed: int, **scores: float) -> None:
         "seconds_of_last_attempt": 2.0,
         "settings": identity(variant.at(shelf.size, seed)),
     }
-    shelf.write(variant, seed, result)
+    run = shelf.run(variant, seed)
+    write_result(run.result_path, result, run.folder)
 
 
 @pytest.fixture
@@ -70,10 +72,10 @@ def shelf(tmp_path: Path) -> Shelf:
 
 def test_one_run_from_start_to_result(shelf: Shelf, capsys: pytest.CaptureFixture[str]) -> None:
     with place("cpu") as here:
-        assert run_one(COSE, 0, shelf, here)
-        folder = shelf.run_folder(COSE, 0)
+        assert run_one(shelf.run(COSE, 0), here)
+        folder = shelf.run(COSE, 0).folder
         assert (folder / "checkpoints" / "step_000000002").is_dir()
-        result = shelf.read(COSE, 0)
+        result = shelf.run(COSE, 0).read()
         assert result is not None
         evaluated = read_sealed(folder / "eval" / "continual.json")
         assert result["scores"]["pass@2"] == pytest.approx(100 * evaluated["metrics"]["pass@2"])
@@ -83,51 +85,51 @@ def test_one_run_from_start_to_result(shelf: Shelf, capsys: pytest.CaptureFixtur
         assert result["parameters"]["memory"] > 0
         assert len(json.dumps(result)) < 20_000
         # Another result of the same run, after the first was lost: nothing is trained again.
-        shelf.result_path(COSE, 0).unlink()
+        shelf.run(COSE, 0).result_path.unlink()
         before = (folder / "metrics.jsonl").read_text()
-        assert run_one(COSE, 0, shelf, here)
+        assert run_one(shelf.run(COSE, 0), here)
         assert (folder / "metrics.jsonl").read_text() == before
-        assert shelf.read(COSE, 0)["scores"] == result["scores"]  # type: ignore[index]
+        assert shelf.run(COSE, 0).read()["scores"] == result["scores"]  # type: ignore[index]
 
 
 def test_a_half_finished_run_with_other_settings_is_refused(shelf: Shelf) -> None:
-    folder = shelf.run_folder(COSE, 0)
+    folder = shelf.run(COSE, 0).folder
     with place("cpu") as here:
         COSE.domain.get("train")(COSE.at("smoke", seed=5), folder, here, False, lambda text: None)
         with pytest.raises(CharmError, match="an unfinished run with other settings; delete it") as refused:
-            run_one(COSE, 0, shelf, here)
+            run_one(shelf.run(COSE, 0), here)
     assert str(folder) in str(refused.value)
 
 
 def test_a_result_with_other_settings_is_refused(shelf: Shelf) -> None:
     store(shelf, "train.cose", 0, pass_2=1.0)
-    path = shelf.result_path(COSE, 0)
+    path = shelf.run(COSE, 0).result_path
     found = read_sealed(path)
     found["settings"]["steps"] = 7
     write_sealed(path, found)
     with pytest.raises(CharmError, match=r"s0\.json was made with other settings \(steps\); delete it"):
-        shelf.read(COSE, 0)
+        shelf.run(COSE, 0).read()
 
 
 def test_a_result_from_before_a_setting_existed_counts_if_that_has_its_default(shelf: Shelf) -> None:
     store(shelf, "train.cose", 0, pass_2=1.0)
-    path = shelf.result_path(COSE, 0)
+    path = shelf.run(COSE, 0).result_path
     found = read_sealed(path)
     del found["settings"]["start"], found["settings"]["data"]["fixed_colors"]
     write_sealed(path, found)
-    assert shelf.read(COSE, 0) is not None
+    assert shelf.run(COSE, 0).read() is not None
     del found["settings"]["steps"]  # the run's is not the default
     write_sealed(path, found)
     with pytest.raises(CharmError, match=r"other settings \(steps\)"):
-        shelf.read(COSE, 0)
+        shelf.run(COSE, 0).read()
 
 
 def test_finished_runs_are_skipped_and_seeds_come_in_turn(shelf: Shelf) -> None:
     store(shelf, "train.table", 0, pass_2=1.0)
     plan = Reproduction.of([LABEL], "smoke", 2, ["table", "cose"], shelf.out, None)
-    assert [(job.variant.name, job.seed) for job in plan.missing()] == [("cose", 0), ("table", 1), ("cose", 1)]
+    assert [(job.variant.name, job.seed) for job in plan.missing_runs()] == [("cose", 0), ("table", 1), ("cose", 1)]
     # At this size the tables without Re-ARC share their runs.
-    shared = Reproduction.of([LABEL, "tab:arc-repeat-ablation"], "smoke", 1, ["cose"], shelf.out, None).missing()
+    shared = Reproduction.of([LABEL, "tab:arc-repeat-ablation"], "smoke", 1, ["cose"], shelf.out, None).missing_runs()
     assert [job.variant.key for job in shared] == ["train.cose", "arc1.cose", "arc2-plain.cose", "arc2.cose"]
 
 
@@ -153,10 +155,10 @@ def stand_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
     state = tmp_path / "state"
     state.mkdir()
 
-    def command(job: MissingRun, shelf: Shelf, device: str, at_once: int) -> list[str]:
+    def command(job: PaperRun, device: str, at_once: int) -> list[str]:
         behaviour = behaviours.get(job.variant.name, "")
-        store(shelf, job.variant.key, job.seed, pass_1=1.0, pass_2=2.0)
-        result = shelf.result_path(job.variant, job.seed)
+        store(job.shelf, job.variant.key, job.seed, pass_1=1.0, pass_2=2.0)
+        result = job.result_path
         result.rename(f"{result}.pending")  # which the process makes a result when it ends well
         name = f"{job.variant.name}{job.seed}"
         return [sys.executable, "-c", SCRIPT, str(state), name, behaviour, str(result)]
@@ -168,7 +170,7 @@ def stand_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
 def test_failures_do_not_stop_the_others(shelf: Shelf, stand_in: dict[str, str]) -> None:
     stand_in["table"] = "broken"
     said: list[str] = []
-    failed = run_here([MissingRun(TABLE, 0), MissingRun(COSE, 0)], shelf, "cpu", 2, said.append)
+    failed = run_here([shelf.run(TABLE, 0), shelf.run(COSE, 0)], "cpu", 2, said.append)
     (message,) = failed
     assert message.startswith("train.table seed 0: there is no data here (see ")
     assert any(line.startswith("train.cose seed 0: finished in 2 s: pass@1 1.00, pass@2 2.00") for line in said)
@@ -177,7 +179,7 @@ def test_failures_do_not_stop_the_others(shelf: Shelf, stand_in: dict[str, str])
 def test_out_of_memory_is_tried_again_with_fewer_at_once(shelf: Shelf, stand_in: dict[str, str]) -> None:
     stand_in["table"] = "memory"
     said: list[str] = []
-    assert run_here([MissingRun(TABLE, 0), MissingRun(COSE, 0)], shelf, "cpu", 2, said.append) == []
+    assert run_here([shelf.run(TABLE, 0), shelf.run(COSE, 0)], "cpu", 2, said.append) == []
     assert "train.table seed 0: out of memory while others ran; tried again with at most 1 at once" in said
     started = (shelf.out / "state" / "started").read_text().split()
     assert started.count("table0") == 2
@@ -193,7 +195,7 @@ def test_runs_are_spread_over_gpus(shelf: Shelf, stand_in: dict[str, str], monke
         return real(words, **options)
 
     monkeypatch.setattr(plans.subprocess, "Popen", popen)
-    run_here([MissingRun(COSE, seed) for seed in range(4)], shelf, "auto", 4, lambda text: None)
+    run_here([shelf.run(COSE, seed) for seed in range(4)], "auto", 4, lambda text: None)
     assert sorted(seen) == ["4", "4", "6", "6"]
 
 
@@ -220,21 +222,21 @@ def test_a_kill_leaves_checkpoints_and_the_same_command_continues(tmp_path: Path
         os.kill(os.getpid(), signal.SIGINT)
 
     with place("cpu") as here, stop_early(), pytest.raises(StoppedEarly):
-        run_one(COSE, 0, shelf, here, say)
+        run_one(shelf.run(COSE, 0), here, say)
     assert said == [f"resumed at step {step}"]
 
 
 def test_streams_wait_for_their_bases(shelf: Shelf, stand_in: dict[str, str]) -> None:
     plan = Reproduction.of(["tab:cose-cl-halt-comp"], "smoke", 1, ["ewc-composition-h0"], shelf.out, None)
-    jobs = plan.missing()
+    jobs = plan.missing_runs()
     assert [job.variant.key for job in jobs] == ["bases.cose-r32", "stream1.ewc-composition-h0"]
     stand_in["cose-r32"] = "broken"
-    failed = run_here(jobs, shelf, "cpu", 2, lambda text: None)
+    failed = run_here(jobs, "cpu", 2, lambda text: None)
     assert len(failed) == 2
     assert failed[1] == "stream1.ewc-composition-h0 seed 0: its base bases.cose-r32 failed"
     stand_in.clear()
     (shelf.out / "state" / "started").unlink()
-    assert run_here(jobs[::-1], shelf, "cpu", 2, lambda text: None) == []
+    assert run_here(jobs[::-1], "cpu", 2, lambda text: None) == []
     assert (shelf.out / "state" / "started").read_text().split() == ["cose-r320", "ewc-composition-h00"]
 
 
@@ -244,10 +246,10 @@ def test_a_stream_from_start_to_result(shelf: Shelf) -> None:
     shelf.prepare([stream])
     with place("cpu") as here:
         with pytest.raises(CharmError, match=r"the base has no checkpoint; delete .*s0\.json"):
-            run_one(stream, 0, shelf, here)
-        assert run_one(stream.base, 0, shelf, here)
-        assert run_one(stream, 0, shelf, here)
-    result = shelf.read(stream, 0)
+            run_one(shelf.run(stream, 0), here)
+        assert run_one(shelf.run(stream.base, 0), here)
+        assert run_one(shelf.run(stream, 0), here)
+    result = shelf.run(stream, 0).read()
     assert result is not None
     assert result["summary"]["tasks"] == 2
     assert result["summary"]["changed_values"] == 0
@@ -259,20 +261,20 @@ def test_automata_from_start_to_result(shelf: Shelf) -> None:
     variant = VARIANTS["car.three-factor"]
     shelf.prepare([variant])
     with place("cpu") as here:
-        assert run_one(variant, 0, shelf, here)
-    result = shelf.read(variant, 0)
+        assert run_one(shelf.run(variant, 0), here)
+    result = shelf.run(variant, 0).read()
     assert result is not None
-    found = read_sealed(shelf.run_folder(variant, 0) / "eval" / "car.json")
+    found = read_sealed(shelf.run(variant, 0).folder / "eval" / "car.json")
     assert result["scores"]["unseen pass@2"] == 100 * found["unseen"]["all"]["pass@2"]
     assert result["scores"]["seen T=1 cells"] == pytest.approx(100 * found["seen"]["T=1"]["cells"], abs=1e-4)
     # At this size a table of all horizons shares the run.
-    assert shelf.read(VARIANTS["car-280k.three-factor"], 0) == result
+    assert shelf.run(VARIANTS["car-280k.three-factor"], 0).read() == result
 
 
 def test_automata_at_size_small_build_their_benchmark(tmp_path: Path) -> None:
     shelf, variant = Shelf(tmp_path, "small"), VARIANTS["car-all.two-factor"]
     shelf.prepare([variant])
-    config = shelf.config(variant, 0)
+    config = shelf.run(variant, 0).config
     assert load_benchmark(config.data).config == BenchmarkConfig(families=("life",), side=8, horizons=(1, 2))
     assert (config.data.split, config.data.canvas, config.memory.rank) == ("all", 8, 0)
     steps = [VARIANTS[f"{group}.low-rank"].at("small").steps for group in ("car", "car-280k", "car-all")]
@@ -287,21 +289,21 @@ def test_when_unseen_combinations_emerge() -> None:
     def line(step: int, share: float) -> dict[str, float]:
         return {"step": step, "evaluation/unseen pass@2": share}
 
-    assert emerged([]) is None
-    assert emerged([{"step": 50, "loss": 1.0}, line(100, 0.0), line(200, 0.01)]) is None
-    assert emerged([line(100, 0.0), line(200, 0.04), line(300, 0.0), line(400, 0.5)]) == pytest.approx(125)
-    assert emerged([line(100, 0.02)]) == pytest.approx(50)  # nothing is known before the first update
+    assert updates_until_unseen([]) is None
+    assert updates_until_unseen([{"step": 50, "loss": 1.0}, line(100, 0.0), line(200, 0.01)]) is None
+    assert updates_until_unseen([line(100, 0.0), line(200, 0.04), line(300, 0.0), line(400, 0.5)]) == pytest.approx(125)
+    assert updates_until_unseen([line(100, 0.02)]) == pytest.approx(50)  # nothing is known before the first update
 
 
 def test_missing_data_are_one_sentence(tmp_path: Path) -> None:
     shelf = Shelf(tmp_path, "small", tmp_path / "data")
     with place("cpu") as here:
         with pytest.raises(CharmError, match="lm-8192: no prepared text here; run `charm lm prepare`"):
-            run_one(VARIANTS["text.d12"], 0, shelf, here)
+            run_one(shelf.run(VARIANTS["text.d12"], 0), here)
         with pytest.raises(CharmError, match="run `charm car build` to build it"):
-            run_one(VARIANTS["car.low-rank"], 0, replace(shelf, size="full"), here)
+            run_one(replace(shelf, size="full").run(VARIANTS["car.low-rank"], 0), here)
         with pytest.raises(CharmError, match="charm data rearc"):
-            run_one(VARIANTS["arc1.cose"], 0, shelf, here)
+            run_one(shelf.run(VARIANTS["arc1.cose"], 0), here)
 
 
 def test_the_comparison_by_hand(shelf: Shelf) -> None:
@@ -352,7 +354,7 @@ def test_tasks_that_one_variant_alone_answers(shelf: Shelf) -> None:
     }
     for (key, seed), tasks in proposed.items():
         store(shelf, key, seed, pass_2=1.0)
-        path = shelf.result_path(VARIANTS[key], seed)
+        path = shelf.run(VARIANTS[key], seed).result_path
         write_sealed(path, {**read_sealed(path), "tasks": {"solved": [], "proposed": tasks}})
     printed = TABLES["tab:compo-ablations"]
     comparison = Comparison.of(printed, shelf, printed.runs)
@@ -397,7 +399,7 @@ def test_a_record_reaches_the_page(shelf: Shelf, capsys: pytest.CaptureFixture[s
     for key, scores in {"train.table": (10.0, 12.0), "train.cose": (13.0, 15.0)}.items():
         for seed, score in enumerate(scores):
             store(shelf, key, seed, pass_2=score, pass_1000=20.0)
-            path = shelf.result_path(VARIANTS[key], seed)
+            path = shelf.run(VARIANTS[key], seed).result_path
             more = {"machine": "one GPU", "date": "2026-11-16", "at_once": 8}
             more |= {"curve": [{"step": 1, "loss": 2.0, "halted": 0.5}]}
             write_sealed(path, {**read_sealed(path), **more})
@@ -429,7 +431,7 @@ def test_records_of_automata_and_text_reach_their_rows(tmp_path: Path) -> None:
 
     def put(key: str, seed: int, scores: dict[str, float]) -> None:
         store(shelf, key, seed)
-        path = shelf.result_path(VARIANTS[key], seed)
+        path = shelf.run(VARIANTS[key], seed).result_path
         more = {"machine": "one GPU", "date": "2026-11-16", "scores": scores}
         curve = [{"step": 1, "evaluation/seen pass@2": 0.1, "evaluation/unseen pass@2": 0.01}]
         write_sealed(path, {**read_sealed(path), **more, "curve": curve})
@@ -517,17 +519,17 @@ def test_small_runs_with_synthetic_data_learn_from_small_pairs(tmp_path: Path) -
     write_manifest(source, manifest)
     shelf, variant = Shelf(out, "small", tmp_path / "data"), VARIANTS["arc1.cose"]
     shelf.prepare([variant, VARIANTS["train.cose"]])
-    folder = shelf.config(variant, 0).data.data
+    folder = shelf.run(variant, 0).config.data.data
     assert folder.is_relative_to(out)
-    assert shelf.config(VARIANTS["train.cose"], 0).data.data == tmp_path / "data"
+    assert shelf.run(VARIANTS["train.cose"], 0).config.data.data == tmp_path / "data"
     found = load_pairs(folder / "rearc")
     assert list(found) == [inside]
     kept = [n for n in range(100) if sides[n] <= 15]
     assert (found[inside].index - 1).tolist() == kept
     for number, n in enumerate(kept):
         assert all(map(np.array_equal, found[inside].pair(number), pairs[n].grids()))
-    assert shelf.config(variant, 0).data.synthetic_view_count == 64
-    assert identity(shelf.config(variant, 0)) == identity(variant.at("small", 0))
+    assert shelf.run(variant, 0).config.data.synthetic_view_count == 64
+    assert identity(shelf.run(variant, 0).config) == identity(variant.at("small", 0))
 
 
 def test_the_list_of_labels(capsys: pytest.CaptureFixture[str]) -> None:
@@ -568,8 +570,8 @@ def test_bad_input_is_one_sentence(
 
 
 def test_dry_run_commands_do_the_same_by_hand(shelf: Shelf) -> None:
-    train, evaluate = commands(MissingRun(COSE, 1), shelf)
-    folder = shelf.run_folder(COSE, 1)
+    train, evaluate = commands_by_hand(shelf.run(COSE, 1))
+    folder = shelf.run(COSE, 1).folder
     assert train.startswith("charm train quickstart --steps 2 --seed 1 ")
     assert train.endswith(f"--out {folder}")
     assert evaluate == f"charm eval {folder} --protocol continual --views 2 --loops 2"
@@ -614,8 +616,8 @@ def test_slurm_gets_an_array_and_results_are_collected(shelf: Shelf, monkeypatch
     assert executor.parameters["slurm_partition"] == "gpu"
     assert executor.parameters["timeout_min"] == 60
     assert message.startswith("1 runs submitted as 17_0 to 17_0;")
-    assert shelf.read(COSE, 0) is not None
+    assert shelf.run(COSE, 0).read() is not None
     (job,) = executor.jobs
     assert job.checkpoint() == ("again", job)
     assert plan.submit("cpu", 5, []) == "1 of 1 runs are finished"
-    assert run_on_slurm([MissingRun(COSE, 0)], shelf, "cpu", 1, {}) == ["17_0"]
+    assert run_on_slurm([shelf.run(COSE, 0)], "cpu", 1, {}) == ["17_0"]

@@ -32,7 +32,7 @@ def test_a_table_is_read_as_it_is_written() -> None:
     assert table.runs == [cose, simple]
     assert foreign.run == ""
     first, second = table.claims
-    assert table.claimed(first) == -0.5
+    assert table.paper_difference(first) == -0.5
     assert second == PaperClaim("train.cose - train.table", "train.add - train.film", "pass@2", "-0.5 ± 0.1")
     assert [count.standing for count in table.counts] == ["given", "differs"]
     assert table.counts[1].note == "ours is larger"

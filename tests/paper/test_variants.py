@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 
 from charm.commands.presets import parse_preset
+from charm.config import flags_between
 from charm.domains import domain_of_preset
 from charm.errors import CharmError
-from charm.paper.runs import SIZE_NAMES, SIZES, VARIANTS, flags_between, merge, variant_named, with_fields
+from charm.paper.runs import SIZE_NAMES, SIZES, VARIANTS, overlay, variant_named, with_fields
 from charm.paper.tables import TABLES
 
 # From the appendix "System configuration", which holds "unless otherwise stated".
@@ -489,10 +490,10 @@ def test_lines_name_variants_and_claims_name_lines() -> None:
         assert len(set(keys)) == len(keys), table.label
         for line in table.runs:
             assert line.run in VARIANTS
-            assert all(line.printed(measure) >= 0 for measure in line.paper)
+            assert all(line.printed_mean(measure) >= 0 for measure in line.paper)
             assert line.seeds > 1 or not any("±" in cell for cell in line.paper.values()), line
         for claim in table.claims:
-            assert table.claimed(claim) != 0, (table.label, claim)
+            assert table.paper_difference(claim) != 0, (table.label, claim)
     used = {line.run for table in TABLES.values() for line in table.runs}
     assert used | {key for key in VARIANTS if key.startswith("bases.")} == set(VARIANTS)
 
@@ -511,7 +512,7 @@ def test_fields_and_flags() -> None:
     assert flags_between(config, replace(config, shard_tables=True)) == ["--shard-tables"]
     with pytest.raises(CharmError, match="no field 'memoryy'"):
         with_fields(config, {"memoryy": {"gate": True}})
-    more = merge(changes, {"memory": {"rank": 4}, "steps": 2})
+    more = overlay(changes, {"memory": {"rank": 4}, "steps": 2})
     assert more == {"memory": {"gate": True, "rank": 4}, "data": {"synthetic": ("rearc",)}, "steps": 2}
     assert changes["memory"]["rank"] == 8
     with pytest.raises(CharmError, match="there is no variant 'a'"):

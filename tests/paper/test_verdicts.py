@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from charm.paper.comparison import Difference, paired, t_quantile, verdict
+from charm.paper.comparison import Difference, paired_difference, t_quantile, verdict
 from charm.tables import spread_text
 
 
@@ -24,12 +24,12 @@ def test_other_confidences() -> None:
 
 
 def test_a_paired_difference_by_hand() -> None:
-    found = paired({0: 10.0, 1: 13.0, 2: 13.0, 7: 99.0}, {0: 9.0, 1: 10.0, 2: 11.0})
+    found = paired_difference({0: 10.0, 1: 13.0, 2: 13.0, 7: 99.0}, {0: 9.0, 1: 10.0, 2: 11.0})
     assert found is not None
     assert (found.seeds, found.mean) == (3, 2.0)  # differences 1, 3, 2
     assert found.half_width == pytest.approx(4.30265 * 1 / math.sqrt(3), rel=1e-4)
-    assert paired({0: 1.0}, {1: 1.0}) is None
-    one = paired({0: 3.0}, {0: 1.0})
+    assert paired_difference({0: 1.0}, {1: 1.0}) is None
+    one = paired_difference({0: 3.0}, {0: 1.0})
     assert one == Difference(1, 2.0, math.inf)
 
 

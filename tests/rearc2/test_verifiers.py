@@ -40,7 +40,7 @@ CASES = {
         """,
         "3633 3333 3773",
     ),
-    "what lies on top stays on top, whatever its colour": (
+    "what is on top stays on top in every colour": (
         "c6e1b8da",
         """
         ..........

@@ -16,9 +16,12 @@ import torch
 
 from charm.commands import solve as solve_command
 from charm.commands.solve import _tell_problems
+from charm.config import to_json
 from charm.continual.drift import changed_values, snapshot
 from charm.errors import CharmError
+from charm.evaluation.calibration import RECORD, Calibration, RightCount
 from charm.evaluation.ranking import Candidate, Submission, attempts
+from charm.files import fingerprint, write_sealed
 from charm.models.canvas.backbone import Reasoner
 from charm.models.canvas.training import Canvases, Slots
 from charm.models.model import CharmModel
@@ -139,7 +142,7 @@ def test_views_that_disagree_are_named(
     assert solution.doubt == doubt
     assert doubt in solution._repr_html_()
     assert round_json(solution, [asked])["doubt"] == doubt
-    for one in grids:  # no probability: none was measured on new tasks
+    for one in grids:  # no probability without a record
         for sure in ("likelihood", "halting"):
             assert replace(solution, sure=sure).votes_text(one) == f"{one.votes} of 128 votes"
     solve_command._draw({"crop": solution}, tmp_path)
@@ -148,6 +151,75 @@ def test_views_that_disagree_are_named(
     assert ("likelihood 0.26" in printed) == bool(votes)
     solve_command._draw({"crop": solution, "other": solution}, tmp_path)
     assert ("2 of 2 tasks: the views disagree" in capsys.readouterr().out) == bool(reported)
+
+
+COUNTED = Calibration(
+    *("", "auto", "all tasks of a test"),
+    ahead=(RightCount(0.2, 10, 40), RightCount(0.6, 45, 50)),
+    close=(RightCount(0.1, 3, 20),),
+    second=(RightCount(0.05, 1, 60),),
+)
+
+
+@pytest.mark.parametrize(
+    ("votes", "exact", "said"),
+    [
+        ((100, 20, 5), 1.0, (("very likely", "45 of 50"), ("very unlikely", "1 of 60"))),
+        ((30, 30, 8), 1.0, (("unlikely", "3 of 20"), ("very unlikely", "1 of 60"))),
+        ((128,), 1.0, (("very likely", "45 of 50"),)),
+        ((128,), 0.4, ()),  # it was counted where demonstrations had been learned
+        ((), 1.0, ()),
+    ],
+)
+def test_how_often_such_answers_were_right_is_said(
+    votes: tuple[int, ...],
+    exact: float,
+    said: tuple[tuple[str, str], ...],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """By the command, in a notebook, in print, and in the log that pages read; never of a third candidate."""
+    asked = Question("crop", 0)
+    grids = [Candidate(np.full((1, 1), n, np.uint8), n, count, count, 0.26) for n, count in enumerate(votes)]
+    solution = Solution({asked: grids}, 30, 128, 0.1, exact, 60.0, calibration=COUNTED)
+    often = [f"{word}: answers with such votes were right in {one} cases" for word, one in said]
+    found = round_json(solution, [asked])
+    assert [one["often"] for one in found["tests"][0] if "often" in one] == often
+    assert found.get("counted") == ("counted on all tasks of a test" if said else None)
+    solve_command._draw({"crop": solution}, tmp_path)
+    printed = " ".join(capsys.readouterr().out.split())
+    for text in (printed, solution._repr_html_()):
+        assert text.count("answers with such votes") == len(said)
+        assert all(one in text for one in often)
+        assert ("counted on all tasks of a test" in text) == bool(said)
+    assert str(solution).count("answers with such votes") == min(len(said), 1)
+
+
+@pytest.mark.parametrize(("color", "views"), [(1, 9), (0, 1)])
+def test_a_task_with_few_views_has_as_many_votes(color: int, views: int, base: Path, tmp_path: Path) -> None:
+    """A single colour that moves gives a symmetric task nine views: "9 of 12 votes" would be a doubt."""
+    pair = {"input": [[color]], "output": [[color]]}
+    (tmp_path / "dot.json").write_text(json.dumps({"train": [pair] * 2, "test": [{"input": [[color]]}]}))
+    task = load_tasks([tmp_path / "dot.json"])[0][0]
+    published: list[Solution] = []
+    solution = solved(Solver(base, replace(OPTIONS, until_end=True), HERE), task, published=published)
+    (ranked,) = solution.answers.values()
+    assert sum(one.votes for one in ranked) <= solution.views == solution.cast == views
+    assert max(one.views for one in published) == views
+    alike = replace(
+        solution, answers={Question("dot", 0): [Candidate(np.full((1, 1), color, np.uint8), 0, views, views, 1.0)]}
+    )
+    assert not alike.disagreement
+
+
+def test_a_solve_takes_the_record_of_its_model(tmp_path: Path, unseen: Path) -> None:
+    run = toy_run(tmp_path, MemoryConfig(rank=8))
+    folder = newest_checkpoint(run)
+    assert solved(Solver(run, OPTIONS, HERE), one(unseen)).calibration is None
+    right = replace(COUNTED, weights=fingerprint(folder / "model.safetensors")["sha256"])
+    write_sealed(folder / RECORD, to_json(right))
+    assert solved(Solver(run, OPTIONS, HERE), one(unseen)).calibration == right
+    assert solved(Solver(run, replace(OPTIONS, mode="full"), HERE), one(unseen)).calibration is None
 
 
 def test_glances_show_answers_while_learning_and_change_nothing(base: Path, unseen: Path) -> None:

@@ -314,6 +314,24 @@ def test_a_second_solve_does_not_destroy_an_answer(
     assert colors(json.loads(out.read_text())) == {"new0": 3}
 
 
+def test_a_submission_has_a_name_of_its_own(toy: ToySolve) -> None:
+    """The files beside it are named after it: those of sub.txt would be those of sub.json."""
+    with pytest.raises(CharmError, match=r"the name of a submission must end in \.json, got .*sub\.txt"):
+        toy.solve(out=toy.folder / "sub.txt")
+    assert not list(toy.folder.glob("*sub*"))
+
+
+def test_a_second_solve_that_fails_keeps_the_answers_of_the_first(toy: ToySolve) -> None:
+    tasks, out = load_tasks([toy.unseen])[0], toy.out
+    answer(SubmissionInProgress(out, tasks, toy.base, OPTIONS, resume=False), tasks, 5)
+    written = {path.name: path.read_bytes() for path in toy.folder.glob("out*")}
+    anew = SubmissionInProgress(out, tasks, toy.base, OPTIONS, resume=False, anew=True)
+    anew.finish(tasks[:1], "it broke")
+    anew.finish(tasks[1:], "it broke, too")
+    anew.close()
+    assert {path.name: path.read_bytes() for path in toy.folder.glob("out*")} == written
+
+
 def test_a_solve_that_was_stopped_without_an_answer_may_start_anew(
     toy: ToySolve, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -1,5 +1,6 @@
 """Small writers, sequences for them, and a run that trains one."""
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -8,12 +9,14 @@ import pytest
 import torch
 from torch import Tensor
 
+from charm.models.model import CharmModel
 from charm.models.writer.config import WriterConfig
 from charm.models.writer.network import Writer
 from charm.runs.settings import OptimizerConfig, TrainConfig
 from charm.tasks.batch import PairBank
+from charm.tasks.dataset import DataConfig, Dataset, load_dataset
 from charm.tasks.instances import Instances
-from charm.tasks.keys import Keys, MemoryConfig
+from charm.tasks.keys import ArcKey, Keys, MemoryConfig
 from charm.tasks.sequences import LONGEST, Pack, pack_pairs
 from charm.tasks.task import Pair
 from tests.toy import toy_config, write_toy_tasks
@@ -54,6 +57,18 @@ def trained_like(seed: int = 0, **changes: object) -> Writer:
     writer = Writer(replace(SMALL, **changes), seed)
     torch.nn.init.normal_(writer.head.weight, std=0.5, generator=torch.Generator().manual_seed(seed))
     return writer.eval()
+
+
+def asked_writer(folder: Path, questions: int = 2, views: int = 7) -> tuple[CharmModel, Dataset]:
+    """Return a model whose answers differ, and questions of one task."""
+    tests = [{"input": [[3, 4, 0], [5, 6, number]]} for number in range(questions)]
+    task = {"train": [{"input": [[1, 2]], "output": [[2, 1]]}], "test": tests}
+    (folder / "a.json").write_text(json.dumps(task))
+    data = load_dataset(DataConfig(train=(), evaluate=(str(folder),), auxiliary=(), views=views))
+    model = CharmModel(SMALL, MemoryConfig(rank=0, colors="free"), ArcKey(data.instances)).eval()
+    assert isinstance(model.reasoner, Writer)
+    torch.nn.init.normal_(model.reasoner.head.weight, std=0.5, generator=torch.Generator().manual_seed(1))
+    return model, data
 
 
 def writer_config(folder: Path, **changes: object) -> TrainConfig:

@@ -17,7 +17,7 @@ from charm.commands.presets import fit_to_device, train_preset
 from charm.config import to_json
 from charm.devices import Place
 from charm.errors import CharmError
-from charm.files import Terminated, locked
+from charm.files import Terminated, lock_folder
 from charm.models.canvas.config import CanvasConfig
 from charm.paper.runs import VARIANTS
 from charm.runs import checkpoint
@@ -363,7 +363,7 @@ def test_a_run_does_not_go_on_with_other_pairs(config: TrainConfig, tmp_path: Pa
 def test_a_folder_takes_one_training_at_a_time(config: TrainConfig, tmp_path: Path) -> None:
     run = tmp_path / "run"
     run.mkdir()
-    with locked(run, "training run"), pytest.raises(CharmError, match="in use by another training run"):
+    with lock_folder(run, "training run"), pytest.raises(CharmError, match="in use by another training run"):
         train(config, run, HERE, say=quiet)
     assert [path.name for path in run.iterdir()] == [".lock"]
     train(config, run, HERE, say=quiet)

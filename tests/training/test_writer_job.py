@@ -149,7 +149,7 @@ def test_compiling_learns_nothing_and_takes_no_sequence(tmp_path: Path, monkeypa
 
 
 def test_a_run_starts_from_the_weights_of_another(tmp_path: Path) -> None:
-    """Shared weights and the vectors of tasks that both have are the same to the bit; other tasks start at zero."""
+    """Shared weights and the vectors of tasks that both have are the same to the bit; other tasks start at the mean."""
     first = writer_config(tmp_path)
     more = write_toy_tasks(tmp_path / "more", 3)
     data = replace(first.data, evaluate=(str(more),))
@@ -169,15 +169,16 @@ def test_a_run_starts_from_the_weights_of_another(tmp_path: Path) -> None:
             if puzzle in known:
                 assert torch.equal(row, theirs["memory.base.rows.weight"][other.instances.number(puzzle)])
             else:
-                assert not row.any()
-        # As many tasks, but none in common: all start at zero.
+                assert torch.equal(row, theirs["memory.base.rows.weight"].mean(0))
+                assert row.any()
+        # As many tasks, but none in common: all start at the mean.
         write_toy_tasks(tmp_path / "others", 2)
         for path in (tmp_path / "others").iterdir():
             path.rename(path.with_name(f"other_{path.name}"))
         apart = replace(second, data=replace(data, evaluate=(str(tmp_path / "others"),)))
         vectors = arc_job(apart, here, say=lambda text: None).model.state_dict()["memory.base.rows.weight"]
         assert len(vectors) == len(known)
-        assert not vectors.any()
+        assert torch.equal(vectors, theirs["memory.base.rows.weight"].mean(0).expand_as(vectors))
         # A resumed run has its own weights: the model that it started from may be gone.
         train(second, tmp_path / "second", here, say=lambda text: None)
         (tmp_path / "first").rename(tmp_path / "gone")
@@ -187,6 +188,13 @@ def test_a_run_starts_from_the_weights_of_another(tmp_path: Path) -> None:
         wide = replace(second, reasoner=replace(second.reasoner, layers=2), start=str(tmp_path / "gone"))
         with pytest.raises(CharmError, match="another shape"):
             arc_job(wide, here)
+        canvas = replace(toy_config(more), start=str(tmp_path / "gone"))
+        with pytest.raises(CharmError, match=r"^--start needs a network of this run's kind, urm; .* of kind writer$"):
+            arc_job(canvas, here)
+        apart = replace(second, memory=replace(second.memory, rank=4), start=str(tmp_path / "gone"))
+        rank = f"--memory.rank {second.memory.rank}, now 4"
+        with pytest.raises(CharmError, match=rf"this run's memory; that model has another \({rank}\)$"):
+            arc_job(apart, here)
 
 
 def test_a_canvas_reasoner_starts_with_the_rows_of_the_views_that_both_have(tmp_path: Path) -> None:
@@ -204,7 +212,7 @@ def test_a_canvas_reasoner_starts_with_the_rows_of_the_views_that_both_have(tmp_
         places = dict(zip(started.instances.codes(puzzle), started.instances.rows(puzzle), strict=True))
         for code, row in zip(other.instances.codes(puzzle), other.instances.rows(puzzle), strict=True):
             assert torch.equal(here_rows[places[code]], there_rows[row])
-    with place("cpu") as here, pytest.raises(CharmError, match="the same memory"):
+    with place("cpu") as here, pytest.raises(CharmError, match="this run's memory"):
         arc_job(replace(second, memory=MemoryConfig(rank=4)), here)
 
 

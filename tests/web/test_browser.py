@@ -304,12 +304,15 @@ def test_a_pasted_task_is_solved_as_one_watches(page: Page, viewer: Viewer, fork
     page.click("text=use it")
     page.wait_for_selector("textarea", state="hidden")
     assert page.input_value("[name=name]") == "mine"
+    page.wait_for_selector("text=then press solve")
+    assert page.locator("text=cancel").is_hidden()
     page.fill("[name=budget]", "2")
     page.dblclick("button.main")  # the second click is not a second request, which would be refused
     page.wait_for_selector(".votes", timeout=60_000)
     assert re.search(r"Votes from \d+ views? after \d+ update", page.inner_text("#main"))
     page.wait_for_selector(".attempt", timeout=60_000)
-    assert re.search(r"(certain|likely|possible), says the model", page.locator(".attempt").first.inner_text())
+    assert re.search(r"halting [01]\.\d\d$", page.locator(".attempt").first.inner_text())
+    assert "Halting is how sure the halt head is that the answer is right" in page.inner_text("#main")
     rounds = len(viewer.solving.status()["rounds"])
     if rounds > 1:  # votes over time: a row for each candidate that was once in front
         assert page.locator(".course tr").first.locator("th").count() == rounds + 1
@@ -320,8 +323,10 @@ def test_a_pasted_task_is_solved_as_one_watches(page: Page, viewer: Viewer, fork
     page.fill("[name=budget]", "600")
     page.click("button.main")
     page.wait_for_selector("progress", timeout=60_000)
+    assert page.locator("button.main").is_hidden()
     page.click("text=cancel")
     page.wait_for_selector("text=Cancelled after")
+    page.wait_for_selector("button.main")
 
 
 NASTY = "<img src=x onerror=hacked=1>"
@@ -395,8 +400,10 @@ def test_a_solve_from_the_command_line_is_watched_as_it_grows(page: Page, tmp_pa
 
     def voted(seconds: float, *votes: tuple[str, int]) -> dict[str, object]:  # two of each view
         ranked = [{"grid": grid, "votes": count, "confidence": 0.5} for grid, count in votes]
+        ranked[0]["often"] = "very likely: answers with such votes were right in 45 of 50 cases"
         how = {"updates": 10, "views": 8, "cast": 16, "loss": 0.5, "exact": 1.0, "doubt": ""}
-        return {"task": "a", "seconds": seconds, **how, "tests": [ranked], "time": time.time()}
+        counted = "counted on all tasks of a test"
+        return {"task": "a", "seconds": seconds, **how, "counted": counted, "tests": [ranked], "time": time.time()}
 
     lines = [about, voted(1.0, ("11", 10), ("22", 6))]
     nothing = [{"attempt_1": [[0, 0], [0, 0]], "attempt_2": [[0, 0], [0, 0]]}]
@@ -418,7 +425,10 @@ def test_a_solve_from_the_command_line_is_watched_as_it_grows(page: Page, tmp_pa
             ["62.5%", "12.5%"],
         ]
         assert page.locator(".attempt").count() == 2
-        assert "likely, says the model\nprobability 50.0%" in page.locator(".attempt").first.inner_text()
+        first, second = (page.locator(".attempt").nth(n).inner_text() for n in (0, 1))
+        assert "likelihood 0.50\nvery likely: answers with such votes were right in 45 of 50 cases" in first
+        assert second.endswith("likelihood 0.50")
+        assert "Such votes: counted on all tasks of a test." in page.inner_text("#main")
         with page.context.expect_page() as opened:
             page.click("text=all tasks with their answers and votes")
         assert opened.value.inner_text("h1") == "m on 2 tasks"

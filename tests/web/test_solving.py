@@ -130,7 +130,7 @@ def test_failures_are_told(solving: Solving, task: Task, run: Path, tmp_path: Pa
 
 @pytest.mark.usefixtures("forked_workers")
 def test_a_solve_ends_when_its_page_is_gone(task: Task, run: Path) -> None:
-    solving = Solving("cpu", unwatched=0.2)
+    solving = Solving("cpu", unwatched=1.0)
     try:
         solving.start(task, "a run", run, LONG)
         for _ in range(5):

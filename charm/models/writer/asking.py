@@ -15,6 +15,7 @@ from torch import Tensor
 
 from charm.errors import CharmError
 from charm.models.network import AskedBatch, Asking, Together, log_odds
+from charm.models.writer.decoding import FEWEST, TOKENS, Decoder, Guessed, decodes
 from charm.models.writer.network import Writer
 from charm.models.writer.writing import inference_copy, questions, write
 from charm.tasks.batch import TURNS, PairBank
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
 
 ROUNDS = (1, 4)  # views of a question before the second and the third round of its answers
 JUDGED, JUDGED_CPU = 65_536, 4096  # tokens of candidates read at once; more take up to a gigabyte and are no faster
+IN_FLIGHT = 4  # answers being written on a GPU, as a multiple of the batch
+TURNS_OF_ALL = 4  # answers that are written before the next look at the clock, as a multiple of these
 SHORT = 32  # tokens by which answers may differ that a CPU writes together, however short they are
 
 
@@ -62,21 +65,36 @@ def answer_limit(likely: int) -> int:
     return min(2 * likely + 128, LONGEST_ANSWER)
 
 
+def question_lengths(data: Dataset) -> npt.NDArray[np.int64]:
+    """Return the tokens of each question, under the view that makes it longest."""
+    height, width = data.question_bank.shape[:, :2].numpy().astype(np.int64).T
+    return 2 + np.maximum(height * (width + 1), width * (height + 1))
+
+
 def at_once(writer: Writer, likely_N: Numbers, device: torch.device, batch: int) -> int:
     """Return how many of these answers, in this order, can be written together: at most `batch`, at least one.
 
     Keys and values of all their tokens must fit into a share of the device's memory; questions count as the longest.
     """
-    memory = 2**30 if device.type == "cpu" else 2**31
-    if device.type == "cuda":
-        memory = min(2**33, torch.cuda.get_device_properties(device).total_memory // 8)
-    config = writer.config
-    per_token = 2 * config.recurrences * len(writer.layers) * config.width * writer.compute_dtype.itemsize
+    memory, per_token = votes_memory(device), token_memory(writer)
     limit_N = np.array([answer_limit(likely) for likely in np.maximum.accumulate(likely_N)])
     bytes_N = (LONGEST_ANSWER + limit_N) * per_token * np.arange(1, len(likely_N) + 1)
     if device.type == "cpu":  # reading costs as much as writing there, and all are padded to the longest
         batch = min(batch, int(np.searchsorted(likely_N, 2 * likely_N[0] + SHORT, side="right")))
     return max(1, min(batch, int(np.searchsorted(bytes_N, memory, side="right"))))
+
+
+def votes_memory(device: torch.device) -> int:
+    """Return the bytes that keys and values of answers may take."""
+    if device.type == "cuda":
+        return min(2**34, torch.cuda.get_device_properties(device).total_memory // 8)
+    return 2**30 if device.type == "cpu" else 2**31
+
+
+def token_memory(writer: Writer) -> int:
+    """Return the bytes of a token's keys and values."""
+    config = writer.config
+    return 2 * config.recurrences * len(writer.layers) * config.width * writer.compute_dtype.itemsize
 
 
 def rounds(question_N: Numbers) -> list[Numbers]:
@@ -96,24 +114,43 @@ def drafts(data: Dataset, guesses: Mapping[int, Grid]) -> PairBank:
 
 
 class AskingWriter(Asking):
-    """Answers of about one length are written together, and later views of a question begin with guesses."""
+    """Answers of about one length are written together, and later views of a question begin with guesses.
+
+    On a GPU `IN_FLIGHT` times `batch` answers are in flight, and a batch of jobs is `TURNS_OF_ALL` times as large.
+    """
 
     def __init__(self, writer: Writer, data: Dataset, steps: int, batch: int, fill: bool = False) -> None:
         if steps != 1:
             raise CharmError(f"a writer answers in one step: loops must be 1, got {steps}")
         super().__init__(writer, data, steps, batch, fill)
         self.writer, self.lengths = inference_copy(writer), likely_lengths(data)
+        self.limits = np.array([answer_limit(likely) for likely in self.lengths.tolist()], np.int64)
         self.guessed: PairBank | None = None
+        self.decoder: Decoder | None = None
 
     def rounds(self, question_N: Numbers, side_N: Numbers) -> list[list[Together]]:
+        if decodes(self.writer):
+            self._prepare(question_N)
         order = np.argsort(self.lengths[question_N], kind="stable")
         return [self._batches(question_N, order[at]) for at in rounds(question_N[order]) if len(at)]
+
+    def _prepare(self, question_N: Numbers) -> None:
+        """Make room for the answers to these questions."""
+        asked_N = question_lengths(self.data)[question_N]
+        stretch_N = np.sort(asked_N + self.limits[question_N])[::-1] + TOKENS
+        slots = max(FEWEST, min(IN_FLIGHT * self.batch, len(question_N)))
+        room = min(votes_memory(self.device) // token_memory(self.writer), int(stretch_N[:slots].sum()))
+        longest = int(asked_N.max(initial=0)) + LONGEST_ANSWER + TOKENS  # a guess may have any length
+        self.decoder = Decoder(self.writer, slots, room, longest)
 
     def _batches(self, question_N: Numbers, job_N: Numbers) -> list[Together]:
         found = []
         while len(job_N):
-            likely_N = self.lengths[question_N[job_N[: self.batch]]]
-            size = at_once(self.writer, likely_N, self.device, self.batch)
+            likely_N = self.lengths[question_N[job_N]]
+            if self.decoder is None:
+                size = at_once(self.writer, likely_N[: self.batch], self.device, self.batch)
+            else:
+                size = TURNS_OF_ALL * self.decoder.slots
             found.append(Together(job_N[:size], len(job_N[:size])))
             job_N = job_N[size:]
         return found
@@ -122,13 +159,18 @@ class AskingWriter(Asking):
         self.guessed = drafts(self.data, leading()).to(self.device)
 
     def answers(self, asked: AskedBatch) -> Iterator[tuple[Tensor, Tensor]]:
-        limit = answer_limit(int(self.lengths[asked.question_N.cpu()].max()))
-        yield write_answers(self.writer, asked, limit, self.guessed)
+        limit_N = torch.from_numpy(self.limits[asked.question_N.cpu().numpy()]).to(self.device)
+        if self.decoder is None or self.guessed is None:
+            yield write_answers(self.writer, asked, limit_N, self.guessed)
+        else:
+            _, keys, question_N, row_N, task_ND, *_ = asked
+            guessed = Guessed(self.guessed, keys, question_N, row_N, task_ND, limit_N)
+            yield _as_canvases(*self.decoder.write(guessed))
 
 
 @torch.inference_mode()
 def write_answers(
-    writer: Writer, asked: AskedBatch, limit: int = LONGEST_ANSWER, guessed: PairBank | None = None
+    writer: Writer, asked: AskedBatch, limit: int | Tensor = LONGEST_ANSWER, guessed: PairBank | None = None
 ) -> tuple[Tensor, Tensor]:
     """Return token canvases uint8 [N, 900] of the answers to questions under views, and their log-odds to be right.
 
@@ -143,7 +185,10 @@ def write_answers(
     ends_N = (2 + lines_N * (cells_N + 1)).cumsum(0)
     pack = pack_pairs(bank, keys, question_N, row_N, ends_N, int(ends_N[-1]))
     draft_NA = None if guessed is None else _drafted(guessed, keys, question_N, row_N)
-    answer_NA, sure_N = write(writer, *questions(pack), task_ND, limit, draft_NA)
+    return _as_canvases(*write(writer, *questions(pack), task_ND, limit, draft_NA))
+
+
+def _as_canvases(answer_NA: Tensor, sure_N: Tensor) -> tuple[Tensor, Tensor]:
     return to_canvas(answer_NA.long(), FULL_SIDE), log_odds(sure_N.clamp(max=0.0))
 
 

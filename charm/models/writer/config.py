@@ -32,8 +32,8 @@ class WriterConfig(NetworkConfig):
     root-loss: an example counts by the square root of its answer's length. next-place: queries are turned by the place
     of the token to come. float32-head: of a bfloat16 writer. steps: a vector for each recurrence."""
     kernels: Literal["auto", "plain", "fused"] = "auto"
-    """How attention is computed: "plain" PyTorch, or a "fused" Triton kernel for NVIDIA GPUs. "auto" is plain until the
-    kernel has been measured on a GPU. The model is the same."""
+    """How attention is computed: "plain" PyTorch, or a "fused" Triton kernel for NVIDIA GPUs; "auto" is fused where
+    possible. The model is the same."""
 
     described: ClassVar[str] = (
         "a causal transformer that writes answers token by token, which is not the paper's architecture"

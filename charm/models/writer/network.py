@@ -62,6 +62,21 @@ class Blocks(NamedTuple):
         return attend_packed(qkv, turn, *self)[0]
 
 
+class Newest(NamedTuple):
+    """Attention of new tokens to those kept before them, by one kernel (`charm.models.writer.decode_kernel`)."""
+
+    kept: Tensor  # [layer applications, 2, H, R, K]: keys and values
+    base_B: Tensor
+    length_B: Tensor
+    seen_B: Tensor
+
+    def attend(self, qkv: Tensor, turn: Tensor, ahead: Tensor, index: int) -> Tensor:
+        """Return mixed values [B, G, H, K] of queries, keys and values [B, G, 3, H, K] that are not rotated yet."""
+        from charm.models.writer.decode_kernel import attend_newest  # here alone: Triton is not everywhere
+
+        return attend_newest(qkv, turn, ahead, self.kept[index], self.base_B, self.length_B, self.seen_B)
+
+
 class Last(NamedTuple):
     """What the last layer computes if only some tokens' logits are wanted: a choice of tokens, and their attention."""
 
@@ -89,7 +104,7 @@ class WriterLayer(nn.Module):
         turn: Tensor,
         ahead: Tensor,
         code: Tensor | None,
-        attend: Attend | Blocks,
+        attend: Attend | Blocks | Newest,
         index: int,
         last: Last | None = None,
     ) -> Tensor:
@@ -109,6 +124,8 @@ class WriterLayer(nn.Module):
             qkv = linear(normal, self.qkv.weight).unflatten(-1, (3, self.heads, -1))
             if isinstance(attend, Blocks):
                 mixed = attend.attend(qkv, turn)
+            elif isinstance(attend, Newest):
+                mixed = attend.attend(qkv, turn, ahead, index)
             else:
                 q, k, v = qkv.unbind(-3)
                 mixed = attend(_rotate(q, ahead), _rotate(k, turn), v, index)
@@ -206,7 +223,7 @@ class Writer(Network):
         place: Tensor,
         after: Tensor,
         task: Tensor,
-        attend: Attend | Blocks,
+        attend: Attend | Blocks | Newest,
         last: Last | None = None,
     ) -> Tensor:
         """Return the logits [..., V] of what follows each of `token` [...], at `place` [..., 3], under `task` [..., D].
@@ -280,13 +297,14 @@ class Writer(Network):
     def uses_fused_kernels(self) -> bool:
         """Return whether this writer, where it is now, reads packs with the attention kernel of our own."""
         config, at = self.config, self.tokens.device
-        possible = HAS_TRITON and at.type == "cuda" and config.head_width in FUSED_WIDTHS
+        nvidia = at.type == "cuda" and torch.version.hip is None
+        possible = HAS_TRITON and nvidia and config.head_width in FUSED_WIDTHS and "next-place" not in config.recipe
         if config.kernels == "fused" and not possible:
             raise CharmError(
                 f"the fused kernels need Triton, an NVIDIA GPU and heads of 32 or 64 columns; this writer has "
-                f'{config.head_width} and is on {at}. kernels "auto" is PyTorch for writers'
+                f'{config.head_width} and is on {at}. kernels "auto" is PyTorch there'
             )
-        return possible and config.kernels == "fused"
+        return possible and config.kernels != "plain"
 
 
 class Followed(NamedTuple):

@@ -46,11 +46,11 @@ def write(
     place_NL3: Tensor,
     length_N: Tensor,
     task_ND: Tensor,
-    limit: int = LONGEST_ANSWER,
+    limit: int | Tensor = LONGEST_ANSWER,
     draft_NA: Tensor | None = None,
 ) -> tuple[Tensor, Tensor]:
     """Return answers [N, A] to questions START, input, ANSWER of these lengths, END after the last token; and their
-    log-probabilities, minus infinity for an answer that had not ended after `limit` tokens.
+    log-probabilities, minus infinity for an answer that had not ended after `limit` tokens, its own or that of all.
 
     Drafts are guesses of the answers, END after the last token. Each is read in one pass: what the writer would have
     written as well is taken over, and it writes the rest. The answers are the same with any drafts.
@@ -61,13 +61,15 @@ def write(
     after_NL3 = F.pad(place_NL3[:, 1:], (0, 0, 0, 1), value=1)  # an answer begins at (1, 1, 1)
     logits_NV = writer(token_NL, place_NL3, after_NL3, task_ND[:, None], past.read, Last(_newest, past.read))[:, -1]
 
-    answer_NA = torch.full((count, limit), END, dtype=torch.uint8, device=device)
+    limit_N = torch.as_tensor(limit, device=device).expand(count)
+    most = int(limit_N.max())
+    answer_NA = torch.full((count, most), END, dtype=torch.uint8, device=device)
     sure_N = torch.zeros(count, device=device)
     ended_N = torch.zeros(count, dtype=torch.bool, device=device)
     number_N = torch.arange(count, device=device)  # of the answers in the batch
     written_N, row_N, column_N = torch.zeros_like(number_N), *torch.ones(2, count, device=device).long()
     if draft_NA is not None:
-        draft_NA = draft_NA[:, :limit]
+        draft_NA = draft_NA[:, :most]
         place_NB3 = _places(draft_NA)
         past.extend(draft_NA.shape[1])
         more_NAV = writer(draft_NA, place_NB3[:, :-1], place_NB3[:, 1:], task_ND[:, None], past.read_draft)
@@ -75,6 +77,7 @@ def write(
         best_NB = logits_NBV.log_softmax(-1).max(-1)
         ends_NA = (draft_NA == END).long()
         same_NA = (best_NB.indices[:, :-1] == draft_NA) & (ends_NA.cumsum(1) == ends_NA)
+        same_NA &= torch.arange(draft_NA.shape[1], device=device) < limit_N[:, None]
         same_NA = same_NA.long().cumprod(1).bool()
         written_N = same_NA.sum(1)
         answer_NA[:, : draft_NA.shape[1]] = torch.where(same_NA, draft_NA, END).to(torch.uint8)
@@ -84,26 +87,26 @@ def write(
         row_N, column_N = place_NB3[number_N, written_N, :2].T
         past.shorten(written_N)
 
-    open_N = ~ended_N & (written_N < limit)  # which are still being written
+    open_N = ~ended_N & (written_N < limit_N)  # which are still being written
     look_every = LOOK_EVERY_CPU if device.type == "cpu" else LOOK_EVERY
-    for step in range(limit):
+    for step in range(most):
         if step % look_every == 0:
             still = int(open_N.sum())
             if still == 0:
                 break
             if still < CROWDED * len(open_N):
-                columns = (number_N, written_N, row_N, column_N, task_ND, logits_NV)
-                number_N, written_N, row_N, column_N, task_ND, logits_NV = (one[open_N] for one in columns)
+                columns = (number_N, written_N, limit_N, row_N, column_N, task_ND, logits_NV)
+                number_N, written_N, limit_N, row_N, column_N, task_ND, logits_NV = (one[open_N] for one in columns)
                 past.keep(open_N)
                 open_N = open_N[open_N]
         best_N = logits_NV.log_softmax(-1).max(-1)
         token_N = best_N.indices
-        at_N = (number_N, written_N.clamp(max=limit - 1))
+        at_N = (number_N, written_N.clamp(max=most - 1))
         answer_NA[at_N] = torch.where(open_N, token_N.to(torch.uint8), answer_NA[at_N])
         sure_N[number_N] += torch.where(open_N, best_N.values, 0.0)
         ended_N[number_N] |= open_N & (token_N == END)
         written_N = written_N + open_N
-        open_N = open_N & (token_N != END) & (written_N < limit)
+        open_N = open_N & (token_N != END) & (written_N < limit_N)
         place_N3 = torch.stack([row_N, column_N, torch.ones_like(row_N)], dim=1)
         closes_N = token_N == BOUNDARY
         row_N = torch.where(closes_N, row_N + 1, row_N)

@@ -58,6 +58,21 @@ function drawGrid(text, label, truth) {
   return canvas;
 }
 
+// A small picture of a grid, at most about `longest` pixels long.
+function thumbnail(text, longest) {
+  const rows = text.split("/"), canvas = element("canvas");
+  paint(canvas, rows, page.palette, Math.max(1, Math.min(22, Math.floor(longest / Math.max(rows.length, rows[0].length)))));
+  return canvas;
+}
+
+// A bar for a share of the votes.
+function voteBar(share) {
+  const bar = element("div", "", "votes"), part = element("i");
+  part.style.width = percent(share);
+  bar.append(part);
+  return bar;
+}
+
 function figure(text, title, note, truth) {
   const made = element("figure"), caption = element("figcaption");
   made.append(drawGrid(text, title, truth), caption);

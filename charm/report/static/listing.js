@@ -43,10 +43,7 @@ function candidateOf(candidate, truth, steps, sure, views) {
     const counted = "from " + plural(candidate.views, "view");
     caption.append(views ? listOf(counted, () => viewsOf(candidate, views)) : counted);
   }
-  const bar = element("div", "", "votes"), part = element("i");
-  part.style.width = percent(candidate.share);
-  bar.append(part);
-  made.append(bar);
+  made.append(voteBar(candidate.share));
   if (verdict === "right") made.className = "right";
   return made;
 }

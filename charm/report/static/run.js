@@ -107,12 +107,6 @@ for (const button of document.querySelectorAll("[data-sort]")) {
   button.addEventListener("click", () => order(button));
 }
 
-function thumbnail(text, longest) {
-  const rows = text.split("/"), canvas = element("canvas");
-  paint(canvas, rows, page.palette, Math.max(1, Math.min(22, Math.floor(longest / Math.max(rows.length, rows[0].length)))));
-  return canvas;
-}
-
 // Draws the first test of a task and its first answer, when the row comes into view.
 function thumbnails(row) {
   const test = page.tasks[row.dataset.n].tests[0], place = row.querySelector(".thumbs");

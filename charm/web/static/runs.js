@@ -3,11 +3,13 @@
 
 async function runPage(root, query) {
   const cards = element("div", "", "cards"), curves = element("div", "", "curves"), links = element("p");
+  const protocol = element("p", "", "soft");
 
   async function look(run) {
     remember(root, "run", { run });
     const found = await ask("api/run", { run });
     cards.replaceChildren(...cardsOf(found));
+    protocol.textContent = found.evaluation && found.evaluation.protocol ? "Protocol " + found.evaluation.protocol + "." : "";
     const link = element("a", found.voted ? "all tasks with their candidates and votes" : "report of this run");
     link.href = "report?" + new URLSearchParams({ run });
     link.target = "_blank";
@@ -19,7 +21,7 @@ async function runPage(root, query) {
   }
 
   await follow(root, query, { view: "run", kind: "run", names: page.runs, look, every: 3000,
-    parts: [cards, links, element("h2", "Learning"), curves],
+    parts: [cards, protocol, links, element("h2", "Learning"), curves],
     none: "No run is open. To open one, start the server with its folder: charm view RUN" });
 }
 
@@ -39,13 +41,12 @@ function cardsOf(found) {
   }
   if (found.steps && found.step >= found.steps) add("time left", "none", "the run has finished");
   else if (found.seconds_left !== null) add("time left", duration(found.seconds_left), "at this rate");
-  if (found.seconds_since !== null) add("last logged", duration(found.seconds_since) + " ago",
-    plural(found.checkpoints, "checkpoint"));
+  if (found.seconds_since !== null) add("last logged", duration(found.seconds_since),
+    "ago; " + plural(found.checkpoints, "checkpoint"));
   if (found.evaluation) {
     for (const [name, value] of Object.entries(found.evaluation.scores)) {
       const isShare = name.includes("pass@") || name.includes("cells");
-      const protocol = found.evaluation.protocol ? ", " + found.evaluation.protocol : "";
-      add(name, isShare ? percent(value) : value.toPrecision(5), "at step " + whole(found.evaluation.step) + protocol);
+      add(name, isShare ? percent(value) : value.toPrecision(5), "at step " + whole(found.evaluation.step));
     }
   } else add("evaluation", "none yet");
   return cards;

@@ -60,9 +60,13 @@ async function solvePage(root) {
     try {
       while (root.isConnected) {
         const status = await ask("api/solve");
-        start.disabled = status.state === "working";
-        cancel.disabled = status.state !== "working";
-        if (status.state === "idle") break;
+        start.disabled = start.hidden = status.state === "working";
+        cancel.hidden = !start.hidden;
+        if (status.state === "idle") {
+          result.replaceChildren(element("p", "Draw a task or take the example, then press solve. The model learns the " +
+            "demonstrations; the first answer comes within the first fifth of the time.", "soft"));
+          break;
+        }
         if (status.version !== version) result.replaceChildren(...resultOf(status));
         version = status.version;
         const bar = result.querySelector("progress");
@@ -108,12 +112,20 @@ function resultOf(status) {
   return parts;
 }
 
+// What a candidate's confidence is called; older files do not say.
+function sureOf(status) {
+  return page.sure[status.sure] ? status.sure : "likelihood";
+}
+
 // The newest candidates of every test input, and how their votes changed.
 function votesOf(status) {
   const parts = [];
   const exact = status.exact === null ? "" : "; " + percent(status.exact) + " of the demonstrations exact";
   parts.push(element("p", "Votes from " + plural(status.views, "view") + " after " +
     plural(status.updates, "update") + exact + ".", "soft"));
+  const sure = sureOf(status);
+  parts.push(element("p", sure[0].toUpperCase() + sure.slice(1) + " is " + page.sure[sure] + "." +
+    (status.counted ? " Such votes: " + status.counted + "." : ""), "soft"));
   if (status.doubt && !status.known && status.state !== "working") {
     parts.push(element("p", "Careful: " + status.doubt + ".", "error"));
   }
@@ -147,11 +159,8 @@ function courseOf(course, rounds) {
         row.append(element("td"));
         return;
       }
-      const share = percent(votes / rounds[round].cast), cell = element("td", share), bar = element("div", "", "votes");
-      const part = element("i");
-      part.style.width = share;
-      bar.append(part);
-      cell.append(bar);
+      const share = votes / rounds[round].cast, cell = element("td", percent(share));
+      cell.append(voteBar(share));
       row.append(cell);
     });
     table.append(row);
@@ -163,26 +172,15 @@ function courseOf(course, rounds) {
   return made;
 }
 
-const WORDS = [[0.95, "almost certain"], [0.75, "very likely"], [0.5, "likely"], [0.2, "possible"], [0.05, "unlikely"]];
-
-// How sure the model is of an answer, in words.
-function inWords(share) {
-  const found = WORDS.find(([least]) => share >= least);
-  return (found ? found[1] : "very unlikely") + ", says the model";
-}
-
 function voteOf(candidate, rank, status, truth) {
   const share = candidate.votes / status.cast;
   const ended = status.state !== "working" && rank < 2;
   const made = figure(candidate.grid, ended ? "attempt " + (rank + 1) : "candidate " + (rank + 1),
     candidate.votes.toLocaleString("en") + " of " + plural(status.cast, "vote"), truth);
-  made.lastChild.append(element("br"), inWords(candidate.confidence), element("br"),
-    (status.sure === "halting" ? "halt head " : "probability ") + percent(candidate.confidence));
+  made.lastChild.append(element("br"), sureOf(status) + " " + candidate.confidence.toFixed(2));
+  if (ended && candidate.often) made.lastChild.append(element("br"), candidate.often);
   if (truth) made.lastChild.append(element("br"), element("b", candidate.grid === truth ? "right" : "wrong"));
-  const bar = element("div", "", "votes"), part = element("i");
-  part.style.width = percent(share);
-  bar.append(part);
-  made.append(bar);
+  made.append(voteBar(share));
   if (ended) made.className = "attempt";
   if (truth && candidate.grid === truth) made.className = "right";
   return made;

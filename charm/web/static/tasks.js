@@ -17,7 +17,7 @@ async function tasksPage(root, query) {
     for (const entry of entries) {
       if (!entry.isIntersecting) continue;
       visible.unobserve(entry.target);
-      for (const text of tasks[entry.target.dataset.n].first) entry.target.firstChild.append(thumbnail(text));
+      for (const text of tasks[entry.target.dataset.n].first) entry.target.firstChild.append(thumbnail(text, 60));
     }
   }, { rootMargin: "300px" });
 
@@ -48,12 +48,6 @@ async function tasksPage(root, query) {
     show();
     find.addEventListener("input", show);
   });
-}
-
-function thumbnail(text) {
-  const canvas = element("canvas"), rows = text.split("/");
-  paint(canvas, rows, page.palette, Math.max(2, Math.min(10, Math.floor(60 / Math.max(rows.length, rows[0].length)))));
-  return canvas;
 }
 
 async function taskPage(root, query) {

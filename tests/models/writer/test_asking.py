@@ -23,7 +23,7 @@ from charm.tasks.canvas import BOUNDARY, PAD
 from charm.tasks.dataset import DataConfig, load_dataset
 from charm.tasks.keys import ArcKey, MemoryConfig
 from charm.tasks.sequences import ANSWER, END, LONGEST_ANSWER, START
-from tests.toy.writer import SMALL
+from tests.toy.writer import SMALL, asked_writer
 
 CPU = torch.device("cpu")
 
@@ -91,19 +91,8 @@ def test_a_questions_first_view_is_answered_before_the_others() -> None:
     assert [part.tolist() for part in rounds(question_N)] == [[0, 2, 7], [1, 3, 4, 5], [6, 8]]
 
 
-def toy(folder: Path, questions: int = 2, views: int = 7) -> tuple[CharmModel, Any]:
-    tests = [{"input": [[3, 4, 0], [5, 6, number]]} for number in range(questions)]
-    task = {"train": [{"input": [[1, 2]], "output": [[2, 1]]}], "test": tests}
-    (folder / "a.json").write_text(json.dumps(task))
-    data = load_dataset(DataConfig(train=(), evaluate=(str(folder),), auxiliary=(), views=views))
-    model = CharmModel(SMALL, MemoryConfig(rank=0, colors="free"), ArcKey(data.instances)).eval()
-    assert isinstance(model.reasoner, Writer)
-    torch.nn.init.normal_(model.reasoner.head.weight, std=0.5, generator=torch.Generator().manual_seed(1))
-    return model, data
-
-
 def test_drafts_are_the_candidates_with_most_votes_or_the_inputs(tmp_path: Path) -> None:
-    _, data = toy(tmp_path, questions=3)
+    _, data = asked_writer(tmp_path, questions=3)
     # Question 0: 1 x 2 with one vote, 2 x 1 with two. Question 1: no grid. Question 2: nothing.
     cells, shapes = np.array([1, 2, 3, 4], np.uint8), np.array([[1, 2], [2, 1], [0, 0]], np.uint8)
     question_K = np.array([0, 0, 1], np.int32)
@@ -120,7 +109,7 @@ def test_drafts_are_the_candidates_with_most_votes_or_the_inputs(tmp_path: Path)
 
 
 def test_votes_are_those_of_plain_writing_token_by_token(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    model, data = toy(tmp_path)
+    model, data = asked_writer(tmp_path)
     written = []
 
     def both(*about: Any) -> tuple[Tensor, Tensor]:

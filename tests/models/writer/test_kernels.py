@@ -151,11 +151,12 @@ class TestKernel:
         writer, pack = trained_like(width=64, heads=2, reads=reads).to(DEVICE), make_pack(count=6)
         pack = Pack(*(getattr(pack, name).to(DEVICE) for name in Pack.__dataclass_fields__))
         task_LD = torch.randn(6, 64, generator=torch.Generator().manual_seed(1)).to(DEVICE)[pack.example_L]
+        read = (pack.token_L, pack.place_L3, torch.roll(pack.place_L3, -1, 0), task_LD)
 
         def logits() -> Tensor:
             answers_N = pack.answers_N if reads == "whole" else pack.edges_N2[:-2]
             blocks = Blocks(*tables(pack.edges_N2, answers_N, len(pack.token_L)))
-            return writer(pack.token_L, pack.place_L3, task_LD, blocks)
+            return writer(*read, blocks)
 
         def exactly(q: Tensor, k: Tensor, v: Tensor, index: int) -> Tensor:
             answers_N = pack.answers_N if reads == "whole" else pack.edges_N2[:-2]
@@ -166,7 +167,7 @@ class TestKernel:
         weight[int(pack.edges_N2[-2]) :] = 0
         compiled = torch.compile(logits, backend="aot_eager", fullgraph=True, dynamic=False)
         found = []
-        for one in (lambda: writer(pack.token_L, pack.place_L3, task_LD, exactly), logits, compiled):
+        for one in (lambda: writer(*read, exactly), logits, compiled):
             gradients = torch.autograd.grad((one() * weight).sum(), [*writer.parameters()])
             found.append(gradients)
         for plain, eager, made in zip(*found, strict=True):

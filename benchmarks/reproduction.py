@@ -1,6 +1,6 @@
 """Generate the tables of docs/reproduce.md: every table and figure of the paper, our command, its cost, our results.
 
-    python -m charm.paper.reproduction                 # from the root of the repository: rewrites docs/reproduce.md
+    python -m benchmarks.reproduction      # from the root of the repository: rewrites docs/reproduce.md
 
 Our numbers come from the records in benchmarks/results, so the page always agrees with them.
 """
@@ -11,13 +11,14 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
+from benchmarks.records import ResultRecord, read_records
 from charm.errors import CharmError
 from charm.files import write_atomically
-from charm.paper.comparison import by_counts, claim_side, claim_text, paired, verdict
+from charm.paper.comparison import claim_side, claim_text, paired_difference, verdict
 from charm.paper.plans import Reproduction, record_name
-from charm.paper.records import ResultRecord, read_records
-from charm.paper.runs import ARC1, MEASURED, SIZE_NAMES, SIZES, VARIANTS, SizeName, hours
-from charm.paper.tables import EMERGED, TABLES, Ours, PaperClaim, PaperTable, sections
+from charm.paper.runs import ARC1_ANSWERS, MEASURED, SIZE_NAMES, SIZES, VARIANTS, SizeName, hours
+from charm.paper.tables import EMERGED, TABLES, Ours, PaperClaim, PaperTable
+from charm.solving.scores import interval
 
 BEGIN, END = "<!-- generated: begin -->", "<!-- generated: end -->"
 
@@ -48,7 +49,7 @@ def render(records: Mapping[str, ResultRecord]) -> str:
         short = [[row.label, _sources(row, records), _tally(row, records)] for row in rows]
         lines += [f"### {title}", "", *_table(("paper", "our runs", "verdicts"), short)]
         lines += _folded("Commands, costs, numbers and verdicts", COLUMNS, [_cells(row, records) for row in rows])
-    update, evaluation = 768 / MEASURED.training, ARC1 * 16 / MEASURED.forward / 3600
+    update, evaluation = 768 / MEASURED.training, ARC1_ANSWERS * 16 / MEASURED.forward / 3600
     lines += [
         coverage([row for rows in sections().values() for row in rows], records),
         "",
@@ -81,6 +82,15 @@ def render(records: Mapping[str, ResultRecord]) -> str:
     lines += ["### What was run here", ""]
     of_records = ("record", "what and how large", "command", "where, when", "seeds")
     return "\n".join([*lines, *_folded(f"All {len(made)} records", of_records, made)])
+
+
+def sections() -> dict[str, list[PaperTable]]:
+    """Return the rows of the reproduction page by their heading."""
+    found: dict[str, list[PaperTable]] = {}
+    for table in TABLES.values():
+        if table.section:
+            found.setdefault(table.section, []).append(table)
+    return found
 
 
 COLUMNS = (
@@ -198,7 +208,7 @@ def _judge(row: PaperTable, records: Mapping[str, ResultRecord]) -> dict[str, li
         measure = f" {claim.measure}" if claim.measure else ""
         numbers = {key: dict(zip(record.seeds, record.numbers[f"{key}{measure}"], strict=True)) for key in claim.lines}
         first, second = (claim_side(side, numbers) for side in (claim.first, claim.second))
-        difference = paired(first, second)
+        difference = paired_difference(first, second)
         assert difference is not None
         ours = [*first.values(), *second.values()]
         losses = claim.measure in LOSSES or 0 < min(ours) <= max(ours) < 2  # others are in percent
@@ -209,6 +219,22 @@ def _judge(row: PaperTable, records: Mapping[str, ResultRecord]) -> dict[str, li
             judged, text = "same order, by counts", f"{text}: {counts}"
         found.setdefault(judged, []).append(text)
     return {judged: list(dict.fromkeys(some)) for judged, some in found.items()}
+
+
+def by_counts(first: Mapping[int, float], second: Mapping[int, float], asked: int, more: bool = True) -> str:
+    """Describe two scores in percent of `asked` answers if every seed alone decides that the first has more (or less).
+
+    In each seed Wilson's 95 % intervals of the two must be apart. "" if they are not.
+    """
+    common = sorted(first.keys() & second.keys())
+    hits = [[round(side[seed] * asked / 100) for seed in common] for side in (first, second)]
+    larger, smaller = hits if more else hits[::-1]
+    for many, few in zip(larger, smaller, strict=True):
+        bounds = interval(many, asked), interval(few, asked)
+        if bounds[0] is None or bounds[1] is None or bounds[0][0] <= bounds[1][1]:
+            return ""
+    spans = [f"{min(side):,} to {max(side):,}" for side in hits if side]
+    return f"{spans[0]} of {asked:,} against {spans[1]} in every seed" if spans else ""
 
 
 def _claims(
@@ -222,7 +248,7 @@ def _claims(
     for name, (table, _) in _recorded(row, records).items():
         for known in table.claims:
             if {f"{key} {known.measure}" for key in known.lines} <= records[name].numbers.keys():
-                yield records[name], known, table.claimed(known)
+                yield records[name], known, table.paper_difference(known)
 
 
 def _headline(table: PaperTable) -> str:
@@ -240,7 +266,7 @@ def cost_of(row: PaperTable) -> str:
     if row.command:
         return row.cost
     plan = Reproduction.of([row.label], "full", None, (), Path(), None)
-    runs = [(hours(variant, "full"), len(seeds)) for variant, seeds in plan.wanted()]
+    runs = [(hours(variant, "full"), len(seeds)) for variant, seeds in plan.runs_by_variant()]
     every, count = sum(each * seeds for each, seeds in runs), sum(seeds for _, seeds in runs)
     span = " to ".join(dict.fromkeys(f"{each:,.1f}" for each in (min(runs)[0], max(runs)[0])))
     return f"{count} runs of {span}: {every:,.0f}"

@@ -1,0 +1,432 @@
+"""Questions about the flagship that are answered on one GPU, several variants side by side.
+
+python -m benchmarks.flagship NAME --seconds 480 --out FOLDER     learn one variant and measure it
+python -m benchmarks.flagship vote FOLDER --views 16              let its weights vote on the tasks, and score them
+python -m benchmarks.flagship gather FOLDER RECORD                make a record of all variants in a folder
+
+Variants of one question start at the same moment (`--at`, in seconds since 1970) and end after the same seconds, in
+which they share the GPU, so their updates differ by their cost alone.
+
+How unseen answers are measured without writing them: a test output is read once under a view. If every token is the
+likeliest one, the writer would have written this answer. The mean over views is the chance that one view is right, and
+"majority" the share of test outputs that at least half of the views would write.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from charm.arc.presets import preset
+from charm.arc.run import arc_job
+from charm.devices import Place, place
+from charm.evaluation.scoring import score_grids
+from charm.files import write_atomically
+from charm.models.model import CharmModel
+from charm.models.writer.config import WriterConfig
+from charm.models.writer.network import Writer
+from charm.paths import released_model
+from charm.runs.settings import TrainConfig
+from charm.solving.options import SolveOptions, WriterRecipe
+from charm.solving.solution import vote as ranked_votes
+from charm.solving.solver import choose
+from charm.solving.starts import NewVectors, rate_at
+from charm.tasks.batch import PairBank
+from charm.tasks.dataset import DataConfig, Dataset, answers_of, load_dataset
+from charm.tasks.keyed import Numbers
+from charm.tasks.sampling import SWAPS, Mixture
+from charm.tasks.sequences import pack_pairs, sequence_lengths
+from charm.tasks.sources import load_source
+from charm.tasks.task import Pair, Task, questions_of
+
+EVALUATED = "arc1/evaluation"
+PARTS = {"1-48": (0, 48), "49-100": (48, 52), "101-250": (100, 150), "251-400": (250, 150)}  # by hash: skipped, taken
+PROBED = (0.25, 0.5, 0.75)  # of the time, and at its end
+VIEWS = 16  # that a probe reads
+READ_AT_ONCE = 65_536  # tokens
+SOLVE_TOKENS = 32_768  # of an update
+LEARNED_VIEWS = 256
+
+Line = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Setting:
+    """Where and how large all variants are."""
+
+    here: Place
+    kernels: str
+    tasks: list[Task]
+    tokens: int
+    """Of an update; 0: the variant's own."""
+    views: int
+    """That a probe reads."""
+
+
+@dataclass
+class Variant:
+    """What one variant does: an update at a share of the time, and what is measured."""
+
+    model: CharmModel
+    data: Dataset
+    update: Callable[[float], dict[str, Tensor]]
+    probe: Callable[[], Line]
+    config: TrainConfig | None = None
+
+
+def writer_of(model: CharmModel) -> Writer:
+    assert isinstance(model.reasoner, Writer)
+    return model.reasoner
+
+
+@torch.no_grad()
+def read_answers(model: CharmModel, data: Dataset, bank: PairBank, pair_N: Numbers, row_N: Numbers) -> Tensor:
+    """Return for each pair under the view of a row: mistakes, tokens and nats of its output, [3, N]."""
+    writer, device = writer_of(model), model.reasoner.tokens.device
+    training, keys = model.training, data.keys()
+    model.eval()
+    lengths_N = sequence_lengths(bank.shape.numpy()[pair_N], SWAPS[keys.dihedral.numpy()[row_N]])
+    bank, keys = bank.to(device), keys.to(device)
+    order = np.argsort(lengths_N, kind="stable")
+    ends_N, found, first, done = np.cumsum(lengths_N[order]), torch.zeros(3, len(order)), 0, 0
+    while first < len(order):
+        last = int(np.searchsorted(ends_N, done + READ_AT_ONCE, side="right"))
+        chosen = order[first:last]
+        columns = (pair_N[chosen], row_N[chosen], ends_N[first:last] - done)
+        pair, row, end = (torch.from_numpy(np.asarray(one, np.int64)).to(device) for one in columns)
+        pack = pack_pairs(bank, keys, pair, row, end, int(ends_N[last - 1]) - done)
+        read = writer._follow(pack, model.task(row))
+        wrong = (read.logits.argmax(-1) != read.target) & read.wanted
+        for number, values in enumerate((wrong, read.wanted, read.nll)):
+            sums = torch.zeros(len(chosen), device=device).index_add(0, read.example, values.float())
+            found[number, torch.from_numpy(chosen)] = sums.cpu()
+        first, done = last, int(ends_N[last - 1])
+    model.train(training)
+    return found
+
+
+def probe_unseen(model: CharmModel, data: Dataset, tasks: list[Task], views: int) -> Line:
+    """Measure the test outputs of tasks under some views."""
+    with_answers = [(task.id, pair) for task in tasks for pair in task.test]
+    questions = questions_of(tasks)
+    rows = [data.question_rows(question, views) for question in questions]
+    pair_N = np.repeat(np.arange(len(questions)), [len(some) for some in rows])
+    bank = PairBank.of([pair for _, pair in with_answers])
+    wrong_N, tokens_N, nats_N = read_answers(model, data, bank, pair_N, np.concatenate(rows).astype(np.int64)).numpy()
+    exact_Q, loss_Q = (
+        np.array([values[pair_N == number].mean() for number in range(len(questions))])
+        for values in (wrong_N == 0, nats_N / tokens_N)
+    )
+    line: Line = {"exact by output": [round(float(one), 4) for one in exact_Q]}
+    for name, (skip, count) in {**PARTS, "all": (0, 0)}.items():
+        chosen = {task.id for task in choose(tasks, count, skip=skip)}
+        inside = np.array([task in chosen for task, _ in with_answers])
+        line[f"{name}: a view"] = round(100 * float(exact_Q[inside].mean()), 2)
+        line[f"{name}: majority"] = round(100 * float((exact_Q[inside] >= 0.5).mean()), 2)
+        line[f"{name}: loss"] = round(float(loss_Q[inside].mean()), 4)
+    return line
+
+
+def probe_fresh(model: CharmModel, data: Dataset, fresh: dict[str, list[Pair]]) -> Line:
+    """Measure fresh pairs of the rules that are learned, in original orientation and colours and under random views."""
+    pairs = [(task, pair) for task, some in fresh.items() for pair in some]
+    bank = PairBank.of([pair for _, pair in pairs])
+    rng, line = np.random.default_rng(0), {}
+    first = np.array([data.instances.rows(task)[0] for task, _ in pairs], np.int64)
+    other = np.array([rng.choice(data.instances.rows(task)[:20]) for task, _ in pairs], np.int64)
+    for name, row_N in {"original view": first, "random view": other}.items():
+        wrong_N, tokens_N, nats_N = read_answers(model, data, bank, np.arange(len(pairs)), row_N).numpy()
+        exact_N = wrong_N == 0
+        by_task = [exact_N[np.array([task == one for one, _ in pairs])].mean() for task in fresh]
+        line[f"{name}: exact"] = round(100 * float(exact_N.mean()), 2)
+        line[f"{name}: loss"] = round(float(nats_N.sum() / tokens_N.sum()), 5)
+        line[f"{name}: rules at zero"] = int((np.array(by_task) == 0).sum())
+    return line
+
+
+def token_totals(data: Dataset) -> dict[bool, float]:
+    """Return the tokens of the index, of evaluated tasks and of others, by the length of pairs as they are."""
+    lengths = sequence_lengths(data.bank.shape.numpy(), np.zeros(len(data.bank), bool))
+    puzzle = data.instances.table()[0]
+    evaluated = {data.instances.number(question.task_id) for question in data.questions}
+    totals = {True: 0.0, False: 0.0}
+    for block in data.blocks:
+        is_new = int(puzzle[block.rows[0]]) in evaluated
+        totals[is_new] += float(lengths[block.pairs].mean()) * len(block)
+    return totals
+
+
+def mix(data: Dataset, share: float) -> None:
+    """Repeat blocks so that evaluated tasks have this share of the index's tokens."""
+    totals = token_totals(data)
+    puzzle = data.instances.table()[0]
+    evaluated = {data.instances.number(question.task_id) for question in data.questions}
+    finer = 20
+    times = round(finer * share / (1 - share) * totals[False] / totals[True])
+    for side, mixture in data.mixtures.items():
+        data.mixtures[side] = Mixture(
+            replace(block, repeats=block.repeats * (times if int(puzzle[block.rows[0]]) in evaluated else finer))
+            for block in mixture.blocks
+        )
+    totals = token_totals(data)
+    print(f"evaluated tasks have {totals[True] / sum(totals.values()):.1%} of the tokens", flush=True)
+
+
+def base_config(kernels: str, **changes: Any) -> TrainConfig:
+    config = preset("base")
+    assert isinstance(config.reasoner, WriterConfig)
+    reasoner = replace(config.reasoner, dropout=0.0, kernels=kernels)  # type: ignore[arg-type]
+    data = replace(config.data, partial=True, synthetic_view_count=20)
+    return replace(config, reasoner=reasoner, data=data, **changes)
+
+
+def train_variant(config: TrainConfig, here: Place, warmup: int, cooldown: float, data: Dataset) -> Variant:
+    """A run whose rates follow the clock."""
+    job = arc_job(config, here, lambda text: print(text, flush=True), data)
+    recipe = WriterRecipe(warmup=warmup, cooldown=cooldown)  # type: ignore[arg-type]
+    job.learner.rate = lambda update, passed: rate_at(recipe, update, passed)
+    job.compile()
+    return Variant(job.model, data, lambda passed: job.learner.update(passed), lambda: {}, config)
+
+
+def mixed(share: float, lr: float = 5e-4, task_lr: float = 1e-2, cooldown: float = 0.4, augment: str = "random") -> Any:
+    """Continue the released base on a mixture in which the new tasks have this share of the tokens, to the end."""
+
+    def make(setting: Setting) -> Variant:
+        config = base_config(setting.kernels)
+        data_config = replace(
+            config.data, evaluate=(EVALUATED,), evaluate_repeats=1, views=LEARNED_VIEWS, augment=augment
+        )  # type: ignore[arg-type]
+        optimizer = replace(config.optimizer, lr=lr, factor_lr=task_lr, ema=0.0)
+        config = replace(config, data=data_config, optimizer=optimizer, start=str(released_model()))
+        config = config.sized(tokens=setting.tokens or SOLVE_TOKENS)
+        data = load_dataset(data_config)
+        mix(data, share)
+        variant = train_variant(config, setting.here, 20, cooldown, data)
+        variant.probe = lambda: probe_unseen(variant.model, data, setting.tasks, setting.views)
+        return variant
+
+    return make
+
+
+def solve_now(setting: Setting) -> Variant:
+    """Learn as `charm solve` does: half of the updates rehearse real pairs, none while rates fall."""
+    here, tasks = setting.here, setting.tasks
+    model = CharmModel.from_pretrained(released_model(), here.device)
+    writer = writer_of(model)
+    writer.config = replace(writer.config, kernels=setting.kernels)  # type: ignore[arg-type]
+    compiled = "on" if here.device.type == "cuda" else "off"
+    recipe = WriterRecipe(tokens=setting.tokens or SOLVE_TOKENS, rehearse=0.5, compile=compiled)  # type: ignore[arg-type]
+    data_config = DataConfig(views=LEARNED_VIEWS, balanced=True, fixed_colors="output-only")
+    start = NewVectors(model, data_config, SolveOptions(budget=480, writer=recipe), here)
+    data = start.prepare(tasks, 480)
+    learning = start.adaptation()
+    return Variant(start.model, data, learning.update, lambda: probe_unseen(start.model, data, tasks, setting.views))
+
+
+def cooked(**changes: Any) -> Any:
+    """Train a base from nothing with changes of the recipe; measured on fresh pairs of its own rules."""
+
+    def make(setting: Setting) -> Variant:
+        config = base_config(setting.kernels)
+        own = {name: changes[name] for name in ("reasoner", "memory", "optimizer", "data") if name in changes}
+        for name, values in own.items():
+            config = replace(config, **{name: replace(getattr(config, name), **values)})
+        config = config.sized(tokens=setting.tokens or config.tokens)
+        data = load_dataset(config.data)
+        variant = train_variant(config, setting.here, 100, 0.4, data)
+        fresh = fresh_pairs({*data.instances.puzzles})
+        variant.probe = lambda: probe_fresh(variant.model, data, fresh)
+        return variant
+
+    return make
+
+
+FRESH = Path("fresh")  # below the data folder: pairs of another seed
+FRESH_PAIRS = 8
+
+
+def fresh_pairs(tasks: set[str]) -> dict[str, list[Pair]]:
+    from charm.paths import data_dir
+    from charm.tasks.pairs_file import load_pairs, read_manifest
+
+    found = {}
+    for provider in ("rearc", "rearc2"):
+        folder = data_dir() / FRESH / provider
+        for task, block in load_pairs(folder, tasks & set(read_manifest(folder).tasks)).items():
+            found[task] = [Pair(*block.pair(number)) for number in range(min(FRESH_PAIRS, len(block)))]
+    return found
+
+
+VARIANTS: dict[str, Any] = {
+    "solve": solve_now,
+    "mixed-06": mixed(0.06),
+    "mixed-14": mixed(0.14),
+    "mixed-30": mixed(0.30),
+    "mixed-50": mixed(0.50),
+    "mixed-30-slow-task": mixed(0.30, task_lr=3e-3),
+    "mixed-30-fast": mixed(0.30, lr=1e-3),
+    "mixed-30-long-fall": mixed(0.30, lr=1e-3, cooldown=0.8),
+    "recipe": cooked(),
+    "film": cooked(reasoner={"recipe": ("film",)}),
+    "film-only": cooked(reasoner={"recipe": ("film-only",)}),
+    "root-loss": cooked(reasoner={"recipe": ("root-loss",)}),
+    "float32-head": cooked(reasoner={"recipe": ("float32-head",)}),
+    "narrow-task": cooked(memory={"task_width": 32}),
+    "slow-task": cooked(optimizer={"factor_lr": 3e-3}),
+    "flagged": cooked(memory={"colors": "flagged"}, data={"augment": "own-colors"}),
+    "own-colors": cooked(data={"augment": "own-colors"}),
+    "twice": cooked(reasoner={"layers": 4, "recurrences": 2}),
+    "wide": cooked(reasoner={"width": 512, "heads": 8}),
+}
+
+
+def learn(name: str, options: argparse.Namespace) -> None:
+    """Learn a variant for some seconds, and write what was measured and its weights."""
+    seconds, out = options.seconds, options.folder
+    out.mkdir(parents=True, exist_ok=True)
+    tasks = list(load_source(EVALUATED).tasks)
+    with place(options.device) as here:
+        began = time.monotonic()
+        variant: Variant = VARIANTS[name](Setting(here, options.kernels, tasks, options.tokens, options.probe_views))
+        print(f"{name}: ready after {time.monotonic() - began:.0f} s", flush=True)
+        for _ in range(6 if here.device.type == "cuda" else 1):  # kernels are built, and the update is recorded
+            variant.update(0.0)
+        if here.device.type == "cuda":
+            torch.cuda.synchronize()
+        time.sleep(max(0.0, options.at - time.time()))
+        began, updates, probes, lines = time.monotonic(), 0, [*PROBED], []
+        losses: list[Tensor] = []
+        while (passed := (time.monotonic() - began) / seconds) < 1:
+            metrics = variant.update(passed)
+            updates += 1
+            if updates % 20 == 0:
+                losses.append(torch.stack([metrics["loss"], metrics["exact_accuracy"]]))
+                if here.device.type == "cuda":
+                    torch.cuda.synchronize()  # the clock counts work that is done
+            if probes and passed >= probes[0]:
+                probes = probes[1:]
+                lines.append(line_of(variant, passed, updates, losses))
+                show(name, lines[-1])
+                losses = []
+        if here.device.type == "cuda":
+            torch.cuda.synchronize()
+        took = time.monotonic() - began
+        lines.append(line_of(variant, 1.0, updates, losses))
+        show(name, lines[-1])
+        record = {
+            "variant": name,
+            "seconds": round(took, 1),
+            "updates": updates,
+            "kernels": options.kernels,
+            "lines": lines,
+        }
+        write_atomically(out / "record.json", json.dumps(record) + "\n")
+        variant.model.save(out / "weights", dtype=torch.bfloat16)
+        print(f"{name}: written", flush=True)
+
+
+def line_of(variant: Variant, passed: float, updates: int, losses: list[Tensor]) -> Line:
+    loss, exact = torch.stack(losses[-20:]).mean(0).tolist() if losses else (float("nan"),) * 2
+    return {"passed": round(passed, 3), "updates": updates, "loss": loss, "exact": exact, **variant.probe()}
+
+
+def show(name: str, line: Line) -> None:
+    short = {key: value for key, value in line.items() if not isinstance(value, list)}
+    print(f"{name} {json.dumps(short)}", flush=True)
+
+
+def vote(folder: Path, views: int, device: str, count: int, skip: int) -> None:
+    """Score the votes of a variant's weights on evaluated tasks, ranked as `charm solve` ranks them."""
+    tasks = choose(list(load_source(EVALUATED).tasks), count, skip=skip)
+    config = replace(
+        preset("base").data,
+        train=(),
+        synthetic=(),
+        evaluate=(EVALUATED,),
+        evaluate_repeats=1,
+        views=max(views, 2),
+        tasks=tuple(task.id for task in tasks),
+        without=(),
+    )
+    with place(device) as here:
+        model = CharmModel.from_pretrained(folder / "weights", here.device)
+        data = load_dataset(config, model.instances.copy())
+        model.grow(data.instances)
+        began = time.monotonic()
+        ranked = ranked_votes(model, data, {}, views, 512, here)
+        grids = {question: [one.grid for one in some] for question, some in ranked.items()}
+        scores = score_grids(grids, answers_of(tasks))
+        found = {"folder": folder.name, "views": views, "seconds": time.monotonic() - began, **scores.to_json()}
+        write_atomically(folder / f"votes_{views}.json", json.dumps(found) + "\n")
+        print({key: value for key, value in found.items() if not isinstance(value, list)}, flush=True)
+
+
+def gather(folder: Path, out: Path) -> None:
+    """Make a record of the variants whose folders are in `folder`, which ran side by side."""
+    numbers, runs = {}, {}
+    for name in [name for name in VARIANTS if (folder / name / "record.json").is_file()]:
+        run = json.loads((folder / name / "record.json").read_text())
+        last = run["lines"][-1]
+        numbers[f"{name}: updates"] = run["updates"]
+        measured = ("a view", "majority", "loss", "exact")
+        numbers |= {
+            f"{name}: {key}": value for key, value in last.items() if key.split(": ")[-1] in measured and ":" in key
+        }
+        runs[name] = {
+            **run,
+            "lines": [{k: v for k, v in line.items() if not isinstance(v, list)} for line in run["lines"]],
+        }
+        for path in sorted((folder / name).glob("votes_*.json")):
+            votes = json.loads(path.read_text())
+            numbers |= {f"{name}: pass@{k}": round(100 * votes["metrics"][f"pass@{k}"], 1) for k in (1, 2, 1000)}
+            ranks = {task["task_id"]: [one["rank"] for one in task["outputs"]] for task in votes["tasks"]}
+            runs[name]["votes"] = {"views": votes["views"], "ranks of the answers": ranks}
+    seconds = {run["seconds"] for run in runs.values()}
+    record = {
+        "what": "variants of learning, side by side on one GPU",
+        "command": "python -m benchmarks.flagship, a process for each variant; then vote and gather",
+        "size": f"{len(runs)} variants at once, {min(seconds):.0f} seconds",
+        "machine": "NVIDIA H200, shared by the variants through CUDA's multi-process service",
+        "date": time.strftime("%Y-%m-%d", time.gmtime()),
+        "seeds": [0],
+        "numbers": numbers,
+        "runs": runs,
+    }
+    write_atomically(out, json.dumps(record, indent=1) + "\n")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("what", choices=[*VARIANTS, "vote", "gather"])
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("record", type=Path, nargs="?", help="file that gather writes")
+    parser.add_argument("--seconds", type=float, default=480)
+    parser.add_argument("--at", type=float, default=0.0, help="when learning starts, in seconds since 1970")
+    parser.add_argument("--kernels", default="auto", choices=["auto", "plain", "fused"])
+    parser.add_argument("--tokens", type=int, default=0)
+    parser.add_argument("--probe-views", type=int, default=VIEWS)
+    parser.add_argument("--views", type=int, default=32)
+    parser.add_argument("--count", type=int, default=0)
+    parser.add_argument("--skip", type=int, default=0)
+    parser.add_argument("--device", default="cuda")
+    options = parser.parse_args()
+    if options.what == "vote":
+        vote(options.folder, options.views, options.device, options.count, options.skip)
+    elif options.what == "gather":
+        gather(options.folder, options.record)
+    else:
+        learn(options.what, options)
+
+
+if __name__ == "__main__":
+    main()

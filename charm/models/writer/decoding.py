@@ -1,0 +1,385 @@
+"""Writing many answers on a GPU: some are in flight, and a new one begins where another has ended.
+
+A step reads the newest token of every answer in flight and a few that may follow it, and takes over those that the
+writer would have written as well, and one more. Keys and values before them are read once for all. There are three ways
+to guess: the tokens of the guessed answer at the same place, those of the row above, or the newest token again; each
+answer goes with the one that would have been right most lately.
+
+A step touches only tensors that stay where they are and never waits for the device, so it is recorded as a CUDA graph,
+one for each of a few numbers of answers, and replayed `LOOK_EVERY` times between looks at which answers have ended. It
+is some 200 kernels: launched one by one, they take the host far longer than the GPU.
+
+Keys and values of all answers share one store. An answer has a stretch of it, long enough for the longest that it may
+become. Answers begin in the order of their stretches, the longest first: each fits where an earlier one was. Questions
+and guesses of their answers are read together, packed as in training.
+
+Shapes: N answers, S slots of answers in flight and a spare one, B of them in a step, G tokens of each that it reads, W
+ways to guess, L tokens of a pack, M tokens of the longest stretch, H heads, K head width, R tokens for which there is
+room.
+"""
+
+from __future__ import annotations
+
+import gc
+import math
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from charm.models.writer.network import HAS_TRITON, Attend, Newest, Writer, _attend_within
+from charm.tasks.batch import TURNS, PairBank
+from charm.tasks.canvas import BOUNDARY
+from charm.tasks.keyed import Numbers
+from charm.tasks.keys import Keys
+from charm.tasks.sequences import END, LONGEST, LONGEST_ANSWER, Pack, pack_pairs
+
+LOOK_EVERY = 8  # steps between looks at which answers have ended
+MANY = 1024  # answers whose step reads fewer tokens of each: there, each more costs time
+TOKENS, TOKENS_OF_MANY = 16, 8  # that a step reads of each answer: the newest and guesses
+WAYS = 3  # to guess
+FEWEST = 32  # answers of the smallest recorded step; each larger one has twice as many
+REFILL = 8  # new answers begin when one in so many slots is free
+READ, READ_PADDED = 65_536, 8192  # tokens of questions and guesses in a pack
+KERNEL_WIDTHS = (16, 32, 64, 128)  # of a head
+
+# Columns of the table of slots: newest token and where it is, tokens that are kept and written, and of each row of the
+# answer, 0 if it is not known, and of the guess. An open answer is still being written; one that ended has an END.
+TOKEN, ROW, COLUMN, LENGTH, WRITTEN, LIMIT, BASE, OPEN, ENDED, WIDTH, GUESSED = range(11)
+
+
+class Guessed(NamedTuple):
+    """Questions under views, paired with guesses of their answers."""
+
+    pairs: PairBank
+    keys: Keys
+    pair_N: Tensor
+    row_N: Tensor
+    task_ND: Tensor
+    limit_N: Tensor  # tokens after which an answer is given up
+
+    def needs(self) -> tuple[Numbers, Numbers]:
+        """Return the tokens of each question and guess, and the room that its answer may need; wait for the device."""
+        swaps_N = TURNS.to(self.row_N.device)[-1, self.keys.dihedral[self.row_N].long()]
+        shape_N4 = self.pairs.shape[self.pair_N].long()
+        shape_N4 = torch.where(swaps_N[:, None] == 1, shape_N4[:, [1, 0, 3, 2]], shape_N4)
+        input_N, output_N = (shape_N4[:, at] * (shape_N4[:, at + 1] + 1) for at in (0, 2))
+        read_N = 3 + input_N + output_N
+        stretch_N = torch.maximum(2 + input_N + self.limit_N, read_N) + TOKENS
+        read, stretch = torch.stack([read_N, stretch_N]).cpu().numpy()
+        return read, stretch
+
+
+class Decoder:
+    """Writes answers of an inference copy of a writer, up to `slots` at once, with room for `room` tokens.
+
+    No answer may need a longer stretch than `longest`.
+    """
+
+    def __init__(self, writer: Writer, slots: int, room: int, longest: int) -> None:
+        config, device = writer.config, writer.tokens.device
+        self.writer, self.slots, self.room, self.longest = writer, slots, max(room, longest), longest
+        applications = config.recurrences * len(writer.layers)
+        # Behind all others is the room of the spare slot, which fills up a step.
+        shape = (applications, 2, config.heads, self.room + TOKENS, config.head_width)
+        self.kept = torch.zeros(shape, dtype=writer.compute_dtype, device=device)
+        self.state = torch.zeros(slots + 1, GUESSED + 1, dtype=torch.long, device=device)
+        self.state[slots, BASE] = self.room
+        self.sure = torch.zeros(slots + 1, device=device)
+        # What is to be dropped is written behind the last token.
+        self.answer = torch.full((slots + 1, LONGEST_ANSWER + 1), END, dtype=torch.uint8, device=device)
+        self.guess = torch.full((slots + 1, LONGEST_ANSWER + TOKENS), END, dtype=torch.uint8, device=device)
+        self.trust = torch.zeros(slots + 1, WAYS, device=device)  # in each way to guess
+        self.task = torch.zeros(slots + 1, config.width, device=device)
+        self.slot_B = torch.full((slots,), slots, device=device)
+        self.has_kernel = has_kernel(writer)
+        self.packed = device.type == "cuda" and writer.compute_dtype == torch.bfloat16
+        self.graphs: dict[int, torch.cuda.CUDAGraph] = {}
+        self.pool = torch.cuda.graph_pool_handle() if device.type == "cuda" else None
+
+    @torch.inference_mode()
+    def write(self, asked: Guessed) -> tuple[Tensor, Tensor]:
+        """Return answers [N, A], END after the last token; and their log-probabilities, minus infinity for an answer
+        that had not ended after its limit. They are those of `charm.models.writer.writing.write`.
+        """
+        read_N, stretch_N = asked.needs()
+        device = self.kept.device
+        answer_NA = torch.full((len(read_N), LONGEST_ANSWER), END, dtype=torch.uint8, device=device)
+        sure_N = torch.full((len(read_N),), -math.inf, device=device)
+        queue_N = np.argsort(-stretch_N, kind="stable")
+        slots = _Slots(self.slots, self.room)
+        while len(queue_N) or slots.writing:
+            slots.add(stretch_N[queue_N])
+            while len(queue_N) and slots.has_enough():
+                ends_N = np.cumsum(read_N[queue_N[: len(slots.free)]])
+                most = READ if self.packed else READ_PADDED
+                count = max(1, int(np.searchsorted(ends_N, most, side="right")))
+                chosen_N, queue_N = queue_N[:count], queue_N[count:]
+                moved = np.stack([chosen_N, *slots.take(chosen_N), ends_N[:count]])
+                self._begin(asked, torch.from_numpy(moved).to(device), int(ends_N[count - 1]))
+                self._leave(slots, answer_NA, sure_N)
+            if slots.writing:
+                self._advance(np.array([*slots.writing]))
+                self._leave(slots, answer_NA, sure_N)
+        return answer_NA, sure_N
+
+    def _begin(self, asked: Guessed, places: Tensor, tokens: int) -> None:
+        """Read questions and guesses; take over what the writer would have written as well, and its next token.
+
+        `places` has their numbers, slots, where their stretches begin, and the ends of their sequences in a pack.
+        """
+        number_N, slot_N, base_N, ends_N = places
+        pack = pack_pairs(asked.pairs, asked.keys, asked.pair_N[number_N], asked.row_N[number_N], ends_N, tokens)
+        example_L, task_ND, limit_N = pack.example_L, asked.task_ND[number_N], asked.limit_N[number_N]
+        at_L = torch.arange(tokens, device=ends_N.device)
+        begins_N, asked_N = F.pad(ends_N[:-1], (1, 0)), pack.answers_N.long()
+        read = self._reading(pack, at_L + (base_N - begins_N)[example_L])
+        after_L3 = torch.roll(pack.place_L3, -1, 0)  # nothing is asked of a sequence's last token
+        logits_LV = self.writer(pack.token_L, pack.place_L3, after_L3, F.embedding(example_L, task_ND), read)
+        best_L = logits_LV.log_softmax(-1).max(-1)
+
+        first_N = asked_N - 1  # the token that is followed by the first of the answer
+        count_N = ends_N - 1 - first_N
+        number_L = at_L - first_N[example_L]  # in its answer, of the token that follows
+        differs_L = pack.wanted_L & (best_L.indices != torch.roll(pack.token_L, -1))
+        written_N = count_N.scatter_reduce(0, example_L, torch.where(differs_L, number_L, LONGEST), "amin")
+        written_N = torch.minimum(written_N, limit_N)
+        same_L = pack.wanted_L & (number_L < written_N[example_L])
+        self.answer[slot_N] = self.guess[slot_N] = END
+        self.trust[slot_N] = torch.linspace(0.5, 0.4, WAYS, device=slot_N.device)
+        is_guess_L = number_L > 0
+        place_L = torch.where(is_guess_L, number_L - 1, LONGEST_ANSWER + TOKENS - 1)  # the last is always END
+        self.guess[slot_N[example_L], place_L] = torch.where(is_guess_L, pack.token_L, END).to(torch.uint8)
+        ends_row_L = is_guess_L & (pack.token_L == BOUNDARY)
+        guessed_N = count_N.scatter_reduce(0, example_L, torch.where(ends_row_L, number_L, LONGEST), "amin")
+        self.answer[slot_N[example_L], torch.where(same_L, number_L, LONGEST_ANSWER)] = best_L.indices.to(torch.uint8)
+        sure_N = torch.zeros_like(task_ND[:, 0]).index_add(0, example_L, torch.where(same_L, best_L.values, 0.0))
+
+        ended_N = written_N == count_N
+        writes_N = ~ended_N & (written_N < limit_N)
+        next_N = first_N + torch.minimum(written_N, count_N - 1)
+        token_N = best_L.indices[next_N]
+        self.answer[slot_N, torch.where(writes_N, written_N, LONGEST_ANSWER)] = token_N.to(torch.uint8)
+        self.sure[slot_N] = sure_N + torch.where(writes_N, best_L.values[next_N], 0.0)
+        self.task[slot_N] = task_ND
+        length_N = asked_N - begins_N + written_N
+        width_N = torch.where(written_N >= guessed_N, guessed_N, 0)
+        width_N = torch.where((width_N == 0) & writes_N & (token_N == BOUNDARY), written_N + 1, width_N)
+        written_N = written_N + writes_N
+        ends_now_N = writes_N & (token_N == END)
+        open_N = writes_N & ~ends_now_N & (written_N < limit_N)
+        row_N, column_N = after_L3[next_N, :2].T
+        flags = (open_N, ended_N | ends_now_N)
+        columns = (token_N, row_N, column_N, length_N, written_N, limit_N, base_N, *flags, width_N, guessed_N)
+        self.state[slot_N] = torch.stack([column.long() for column in columns], dim=1)
+
+    def _reading(self, pack: Pack, position_L: Tensor) -> Attend:
+        """Return attention within a pack that keeps its keys and values at these positions of the store."""
+        reads = self.writer.config.reads
+        attend = _attend_within(pack, reads) if self.packed else _attend_padded(pack, reads == "whole")
+
+        def read(q: Tensor, k: Tensor, v: Tensor, index: int) -> Tensor:
+            for kept, new in zip(self.kept[index], (k, v), strict=True):
+                kept.index_copy_(1, position_L, new.transpose(0, 1))
+            return attend(q, k, v, index)
+
+        return read
+
+    def _advance(self, slot_B: Numbers) -> None:
+        """Write the next `LOOK_EVERY` tokens of the answers in these slots."""
+        count = FEWEST
+        while count < len(slot_B):
+            count *= 2
+        count = min(count, self.slots)
+        step = self._recorded(count) if self.kept.is_cuda else partial(self._step, count)
+        filled_B = np.full(count, self.slots)
+        filled_B[: len(slot_B)] = slot_B
+        self.slot_B[:count] = torch.from_numpy(filled_B).to(self.kept.device)
+        for _ in range(LOOK_EVERY):
+            step()
+
+    def _recorded(self, count: int) -> Callable[[], None]:
+        """Return a step of this many answers, recorded the first time."""
+        if count not in self.graphs:
+            self.slot_B.fill_(self.slots)
+            self._step(count)  # builds kernels
+            graph = torch.cuda.CUDAGraph()
+            with _undisturbed(), torch.cuda.graph(graph, pool=self.pool):
+                self._step(count)
+            self.graphs[count] = graph
+        return self.graphs[count].replay
+
+    def _step(self, count: int) -> None:
+        """Read the newest token of `count` answers and guesses, and choose the next; never waits for the device."""
+        slot_B = self.slot_B[:count]
+        state = self.state[slot_B].unbind(1)
+        token_B, row_B, column_B, length_B, written_B, limit_B, base_B, open_B, ended_B, width_B, guessed_B = state
+        at_G = torch.arange(TOKENS_OF_MANY if count >= MANY else TOKENS, device=slot_B.device)
+        guess_BWG, trust_BW = self._guesses(slot_B, state, len(at_G) - 1), self.trust[slot_B]
+        guess_BG = guess_BWG[torch.arange(count, device=slot_B.device), trust_BW.argmax(1)]
+        token_BG = torch.cat([token_B[:, None], guess_BG], dim=1)
+
+        closes_BG = token_BG == BOUNDARY
+        closed_BG = torch.where(closes_BG, at_G, -1).cummax(1).values  # the last line end so far
+        after_row_BG = row_B[:, None] + closes_BG.cumsum(1)
+        after_column_BG = at_G + 1 + torch.where(closed_BG >= 0, -closed_BG, column_B[:, None])
+        after_BG3 = torch.stack([after_row_BG, after_column_BG, torch.ones_like(after_row_BG)], dim=-1)
+        place_B13 = torch.stack([row_B, column_B, torch.ones_like(row_B)], dim=1)[:, None]
+        place_BG3 = torch.cat([place_B13, after_BG3[:, :-1]], dim=1)
+        attend = self._writing(base_B, length_B, length_B * open_B, len(at_G))
+        best_BG = (
+            self.writer(token_BG, place_BG3, after_BG3, self.task[slot_B][:, None], attend).log_softmax(-1).max(-1)
+        )
+
+        next_BG = best_BG.indices
+        differs_BG = F.pad(next_BG[:, :-1] != token_BG[:, 1:], (1, 0))
+        ends_BG = next_BG == END
+        stops_BG = differs_BG.cumsum(1) + ends_BG.cumsum(1) - ends_BG.long()
+        number_BG = written_B[:, None] + at_G
+        chosen_BG = (stops_BG == 0) & (number_BG < limit_B[:, None]) & (open_B == 1)[:, None]
+        spot_BG = torch.where(chosen_BG, number_BG, LONGEST_ANSWER)
+        self.answer[slot_B[:, None], spot_BG] = next_BG.to(torch.uint8)
+        self.sure[slot_B] = self.sure[slot_B] + torch.where(chosen_BG, best_BG.values, 0.0).sum(1)
+
+        more_B = chosen_BG.sum(1)
+        right_BWG = (guess_BWG == next_BG[:, None, :-1]) & chosen_BG[:, None, :-1]
+        right_BW = right_BWG.cumprod(2).sum(2) / more_B.clamp(min=1)[:, None]
+        self.trust[slot_B] = (trust_BW + right_BW) / 2
+        last_B1 = (more_B - 1).clamp(min=0)[:, None]
+        newest_B3 = torch.cat([part.gather(1, last_B1) for part in (next_BG, after_row_BG, after_column_BG)], dim=1)
+        ends_B = (chosen_BG & ends_BG).any(1)
+        first_B = torch.where(chosen_BG & (next_BG == BOUNDARY), number_BG + 1, LONGEST).amin(1)
+        width_B = torch.where((width_B == 0) & (first_B < LONGEST), first_B, width_B)
+        written_B = written_B + more_B
+        still_B = (open_B == 1) & ~ends_B & (written_B < limit_B)
+        columns = (length_B + more_B, written_B, limit_B, base_B, still_B.long(), ended_B | ends_B, width_B, guessed_B)
+        self.state[slot_B] = torch.cat([newest_B3, torch.stack(columns, dim=1)], dim=1)
+
+    def _guesses(self, slot_B: Tensor, state: tuple[Tensor, ...], more: int) -> Tensor:
+        """Return guesses of the next tokens in each way, [B, W, G - 1]."""
+        token_B, written_B, width_B, guessed_B = (state[column] for column in (TOKEN, WRITTEN, WIDTH, GUESSED))
+        at_G, slot_B1 = torch.arange(more, device=slot_B.device), slot_B[:, None]
+        number_BG, width_B1 = written_B[:, None] + at_G, width_B.clamp(min=1)[:, None]
+        same_BG = self.guess[slot_B1, number_BG]
+        above_BG = number_BG - width_B1 * (at_G // width_B1 + 1)  # the newest row that has a token in this column
+        above_BG = torch.where((width_B == 0)[:, None], same_BG, self.answer[slot_B1, above_BG.clamp(min=0)])
+        fits_B1 = ((width_B == 0) | (width_B == guessed_B))[:, None]
+        again_BG = token_B[:, None].expand(-1, more)
+        return torch.stack([torch.where(fits_B1, same_BG, above_BG).long(), above_BG.long(), again_BG], dim=1)
+
+    def _writing(self, base_B: Tensor, length_B: Tensor, seen_B: Tensor, new: int) -> Attend | Newest:
+        """Return attention of `new` tokens to those up to themselves and to the first `seen_B` tokens of their answers.
+
+        Their keys and values are kept behind the `length_B` tokens so far.
+        """
+        if self.has_kernel:
+            return Newest(self.kept, base_B.contiguous(), length_B.contiguous(), seen_B)
+
+        at_M = torch.arange(self.longest, device=base_B.device)
+        at_BM = (base_B[:, None] + at_M).clamp(max=self.room + TOKENS - 1)
+        new_BG1 = (length_B[:, None] + torch.arange(new, device=base_B.device))[..., None]
+        sees_BGM = (at_M < seen_B[:, None, None]) | ((at_M >= length_B[:, None, None]) & (at_M <= new_BG1))
+        position_L = (base_B[:, None] + new_BG1[..., 0]).flatten()
+
+        def write(q: Tensor, k: Tensor, v: Tensor, index: int) -> Tensor:
+            for kept, new in zip(self.kept[index], (k, v), strict=True):
+                kept.index_copy_(1, position_L, new.flatten(0, 1).transpose(0, 1))
+            keys, values = (kept[:, at_BM].transpose(0, 1) for kept in self.kept[index])
+            found = F.scaled_dot_product_attention(q.transpose(1, 2), keys, values, attn_mask=sees_BGM[:, None])
+            return found.transpose(1, 2)
+
+        return write
+
+    def _leave(self, slots: _Slots, answer_NA: Tensor, sure_N: Tensor) -> None:
+        """Take finished answers out of their slots; waits for the device."""
+        open_S = self.state[:, OPEN].cpu().numpy()
+        left = [slot for slot in slots.writing if not open_S[slot]]
+        if left:
+            moved = torch.tensor([left, [slots.leave(slot) for slot in left]]).to(answer_NA.device)
+            slot_N, number_N = moved
+            answer_NA[number_N] = self.answer[slot_N, :LONGEST_ANSWER]
+            sure_N[number_N] = torch.where(self.state[slot_N, ENDED] == 1, self.sure[slot_N], -math.inf)
+
+
+class _Slots:
+    """Which answers are in flight, and where their stretches begin."""
+
+    def __init__(self, count: int, room: int) -> None:
+        self.count, self.room = count, room
+        self.begins: list[int] = []  # of the stretch of each slot so far
+        self.end = 0  # of all stretches
+        self.free: list[int] = []  # slots in the order in which they are taken; each fits who takes it
+        self.writing: dict[int, int] = {}  # number of the answer in each slot
+
+    def add(self, stretch_N: Numbers) -> None:
+        """Make slots for those waiting, who come with the longest stretch first, as far as there is room."""
+        for stretch in stretch_N[len(self.free) :].tolist():
+            if len(self.begins) == self.count or self.end + stretch > self.room:
+                return
+            self.free.append(len(self.begins))
+            self.begins.append(self.end)
+            self.end += stretch
+
+    def has_enough(self) -> bool:
+        """Return whether so many slots are free that new answers should begin."""
+        return bool(self.free) and (not self.writing or len(self.free) * REFILL >= len(self.begins))
+
+    def take(self, number_N: Numbers) -> tuple[Numbers, Numbers]:
+        """Return slots for these answers, and where their stretches begin."""
+        taken, self.free = self.free[: len(number_N)], self.free[len(number_N) :]
+        self.writing |= zip(taken, number_N.tolist(), strict=True)
+        slot_N = np.array(taken, np.int64)
+        return slot_N, np.array(self.begins, np.int64)[slot_N]
+
+    def leave(self, slot: int) -> int:
+        """Free a slot; return the number of the answer that was in it."""
+        self.free.append(slot)
+        return self.writing.pop(slot)
+
+
+def decodes(writer: Writer) -> bool:
+    """Return whether this writer's answers are written by a `Decoder` where it is now."""
+    return writer.tokens.device.type == "cuda" and writer.config.kernels != "plain"
+
+
+def has_kernel(writer: Writer) -> bool:
+    """Return whether a step's attention is one Triton kernel there."""
+    at = writer.tokens.device
+    possible = HAS_TRITON and at.type == "cuda" and writer.config.head_width in KERNEL_WIDTHS
+    return possible and torch.cuda.get_device_capability(at) >= (8, 0)
+
+
+def _attend_padded(pack: Pack, whole: bool) -> Attend:
+    """Return attention within the sequences of a pack, padded to the longest; waits for the device once."""
+    edges_N1 = pack.edges_N2[:-1].long()
+    begins_N, longest = edges_N1[:-1], int(edges_N1.diff().max())
+    local_M = torch.arange(longest, device=edges_N1.device)
+    at_NM = (begins_N[:, None] + local_M).clamp(max=len(pack.token_L) - 1)
+    first_N = pack.answers_N.long() - begins_N if whole else torch.zeros_like(begins_N)
+    sees_NMM = local_M <= torch.maximum(local_M, first_N[:, None] - 1)[:, :, None]
+    here_L = torch.arange(len(pack.token_L), device=edges_N1.device)
+    here_L = here_L + (torch.arange(len(begins_N), device=here_L.device) * longest - begins_N)[pack.example_L]
+
+    def attend(q: Tensor, k: Tensor, v: Tensor, index: int) -> Tensor:
+        a, b, c = (part[at_NM].transpose(1, 2) for part in (q, k, v))
+        found = F.scaled_dot_product_attention(a, b, c, attn_mask=sees_NMM[:, None])
+        return found.transpose(1, 2).flatten(0, 1)[here_L]
+
+    return attend
+
+
+@contextmanager
+def _undisturbed() -> Iterator[None]:
+    """Collect no garbage during a capture: it might destroy another CUDA graph, which invalidates the capture."""
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collecting:
+            gc.enable()
