@@ -371,7 +371,7 @@ MUTATIONS = (
     ),
     Mutation(
         "the original is not the first view",
-        "        first.sort()  # in the order drawn\n",
+        "            first.sort()  # in the order drawn\n",
         "",
         ("test_augment.py",),
     ),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
 from operator import attrgetter
@@ -60,8 +61,9 @@ class OptimizerConfig:
     """Decay of the moving average of dense weights that evaluation uses; 0 turns it off."""
 
     def __post_init__(self) -> None:
-        numbers = [name for name, value in vars(self).items() if isinstance(value, int | float)]
-        at_least(0, self, *numbers, where="optimizer.")
+        for name, value in vars(self).items():
+            if isinstance(value, int | float) and not 0 <= value < math.inf:
+                raise CharmError(f"optimizer.{name} must be a finite number >= 0, got {value}")
         if self.cooldown > 1 or self.ema >= 1:
             raise CharmError(f"optimizer: cooldown must be <= 1 and ema < 1, got {self.cooldown} and {self.ema}")
 
