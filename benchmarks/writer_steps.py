@@ -20,7 +20,7 @@ import torch
 from charm.devices import Place
 from charm.models.writer import decode_kernel
 from charm.models.writer.asking import drafts
-from charm.models.writer.decoding import BASE, LENGTH, LIMIT, OPEN, TOKENS_OF_MANY, Decoder, Guessed
+from charm.models.writer.decoding import BASE, LENGTH, LIMIT, OPEN, TOKENS, Decoder, Guessed
 from charm.models.writer.network import Writer
 from charm.models.writer.writing import inference_copy
 from charm.paths import released_model
@@ -32,7 +32,7 @@ from charm.tasks.sources import load_source
 CONTEXT = 750  # tokens that a token of an answer to ARC-AGI-1's evaluation tasks sees, on average
 SPARE = 600  # tokens that steps may add to it
 SHAPES = [(64, 4, 3), (64, 4, 2), (32, 4, 3), (32, 2, 3), (64, 2, 3), (128, 4, 2), (32, 1, 3)]  # keys, warps, stages
-IN_FLIGHT = (32, 128, 512, 1024, 2048, 4096)
+IN_FLIGHT = (64, 256, 1024, 2048, 4096)
 
 
 def milliseconds(work: Callable[[], object], repeats: int = 20) -> float:
@@ -76,11 +76,9 @@ def main() -> None:
         for count in (256, 2048):
             begin(CONTEXT)
             base_B, length_B = decoder.state[:count, BASE].contiguous(), decoder.state[:count, LENGTH].contiguous()
-            shape = (count, TOKENS_OF_MANY, 3, config.heads, config.head_width)
+            shape = (count, TOKENS, 3, config.heads, config.head_width)
             qkv = torch.randn(shape, device=place.device).to(writer.compute_dtype)
-            turn = torch.randn(2, count, TOKENS_OF_MANY, config.head_width // 2, device=place.device).to(
-                writer.compute_dtype
-            )
+            turn = torch.randn(2, count, TOKENS, config.head_width // 2, device=place.device).to(writer.compute_dtype)
             size = 2 * count * CONTEXT * config.width * kept.element_size()
             before = decode_kernel.SHAPE
             for keys, warps, stages in SHAPES:

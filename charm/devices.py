@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import gc
 import importlib
 import os
 import re
@@ -196,6 +197,23 @@ def _keep_idle_threads(path: str, ready: threading.Event) -> None:
     openmp.GOMP_parallel(openmp.omp_get_thread_num, None, threads, 0)  # any C function without an effect will do
     ready.set()
     threading.Event().wait()  # the team would end with this thread
+
+
+@contextmanager
+def undisturbed_capture() -> Iterator[None]:
+    """Collect no garbage while a CUDA graph is captured; afterwards, restore the stream even if that failed.
+
+    The collector may destroy another CUDA graph, which invalidates the capture. A capture that fails leaves its own
+    stream as the current one.
+    """
+    stream, collecting = torch.cuda.current_stream(), gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        torch.cuda.set_stream(stream)
+        if collecting:
+            gc.enable()
 
 
 def keep_freed_memory() -> None:

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import gc
 from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import TypeVar
 
 import torch
 from torch import Tensor, nn
+
+from charm.devices import undisturbed_capture
 
 WARM_UP = 3  # updates before the recording, in which kernels are built and optimizer states made
 
@@ -50,7 +51,8 @@ class UpdateGraphs:
         """Record an update without making it; whether that worked."""
         graph = torch.cuda.CUDAGraph()
         try:
-            with _capture_alone(), torch.cuda.graph(graph, pool=self.pool):
+            gc.collect()  # no graph that is garbage shall keep its memory
+            with undisturbed_capture(), torch.cuda.graph(graph, pool=self.pool):
                 metrics = update(slots)
         except RuntimeError as error:
             self.failed = True
@@ -69,21 +71,3 @@ class UpdateGraphs:
         while self.graphs:
             graph, _ = self.graphs.popitem()[1]
             graph.reset()
-
-
-@contextmanager
-def _capture_alone() -> Iterator[None]:
-    """Collect garbage before a capture and none during it; afterwards, restore the stream even if it failed.
-
-    The collector may destroy another CUDA graph, which invalidates the capture. A capture that fails leaves its own
-    stream as the current one.
-    """
-    stream, collecting = torch.cuda.current_stream(), gc.isenabled()
-    gc.collect()
-    gc.disable()
-    try:
-        yield
-    finally:
-        torch.cuda.set_stream(stream)
-        if collecting:
-            gc.enable()

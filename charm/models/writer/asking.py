@@ -15,7 +15,7 @@ from torch import Tensor
 
 from charm.errors import CharmError
 from charm.models.network import AskedBatch, Asking, Together, log_odds
-from charm.models.writer.decoding import FEWEST, TOKENS, Decoder, Guessed, decodes
+from charm.models.writer.decoding import SIZES, TOKENS, Decoder, Guessed, decodes
 from charm.models.writer.network import Writer
 from charm.models.writer.writing import inference_copy, questions, write
 from charm.tasks.batch import TURNS, PairBank
@@ -138,7 +138,7 @@ class AskingWriter(Asking):
         """Make room for the answers to these questions."""
         asked_N = question_lengths(self.data)[question_N]
         stretch_N = np.sort(asked_N + self.limits[question_N])[::-1] + TOKENS
-        slots = max(FEWEST, min(IN_FLIGHT * self.batch, len(question_N)))
+        slots = max(SIZES[0], min(IN_FLIGHT * self.batch, len(question_N)))
         room = min(votes_memory(self.device) // token_memory(self.writer), int(stretch_N[:slots].sum()))
         longest = int(asked_N.max(initial=0)) + LONGEST_ANSWER + TOKENS  # a guess may have any length
         self.decoder = Decoder(self.writer, slots, room, longest)

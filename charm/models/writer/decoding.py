@@ -1,29 +1,26 @@
 """Writing many answers on a GPU: some are in flight, and a new one begins where another has ended.
 
 A step reads the newest token of every answer in flight and a few that may follow it, and takes over those that the
-writer would have written as well, and one more. Keys and values before them are read once for all. There are three ways
-to guess: the tokens of the guessed answer at the same place, those of the row above, or the newest token again; each
-answer goes with the one that would have been right most lately.
+writer would have written as well, and one more. Keys and values before them are read once for all. Guesses are the
+tokens of the guessed answer at the same place, or those of the row above: whichever was right more often lately.
 
 A step touches only tensors that stay where they are and never waits for the device, so it is recorded as a CUDA graph,
-one for each of a few numbers of answers, and replayed `LOOK_EVERY` times between looks at which answers have ended. It
+one for each of a few numbers of answers, and replayed a few times between looks at which answers have ended. It
 is some 200 kernels: launched one by one, they take the host far longer than the GPU.
 
 Keys and values of all answers share one store. An answer has a stretch of it, long enough for the longest that it may
 become. Answers begin in the order of their stretches, the longest first: each fits where an earlier one was. Questions
 and guesses of their answers are read together, packed as in training.
 
-Shapes: N answers, S slots of answers in flight and a spare one, B of them in a step, G tokens of each that it reads, W
-ways to guess, L tokens of a pack, M tokens of the longest stretch, H heads, K head width, R tokens for which there is
-room.
+Shapes: N answers, S slots of answers in flight and a spare one, B of them in a step, G tokens of each that it reads, L
+tokens of a pack, M tokens of the longest stretch, H heads, K head width, R tokens for which there is room, F columns of
+the table of slots.
 """
 
 from __future__ import annotations
 
-import gc
 import math
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple
 
@@ -32,25 +29,24 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from charm.devices import undisturbed_capture
 from charm.models.writer.network import HAS_TRITON, Attend, Newest, Writer, _attend_within
 from charm.tasks.batch import TURNS, PairBank
-from charm.tasks.canvas import BOUNDARY
+from charm.tasks.canvas import BOUNDARY, PAD
 from charm.tasks.keyed import Numbers
 from charm.tasks.keys import Keys
 from charm.tasks.sequences import END, LONGEST, LONGEST_ANSWER, Pack, pack_pairs
 
 LOOK_EVERY = 8  # steps between looks at which answers have ended
-MANY = 1024  # answers whose step reads fewer tokens of each: there, each more costs time
-TOKENS, TOKENS_OF_MANY = 16, 8  # that a step reads of each answer: the newest and guesses
-WAYS = 3  # to guess
-FEWEST = 32  # answers of the smallest recorded step; each larger one has twice as many
+TOKENS = 8  # that a step reads of each answer: the newest and guesses
+SIZES = (64, 256, 1024)  # answers of the recorded steps, and as many as there are slots
 REFILL = 8  # new answers begin when one in so many slots is free
 READ, READ_PADDED = 65_536, 8192  # tokens of questions and guesses in a pack
 KERNEL_WIDTHS = (16, 32, 64, 128)  # of a head
 
-# Columns of the table of slots: newest token and where it is, tokens that are kept and written, and of each row of the
-# answer, 0 if it is not known, and of the guess. An open answer is still being written; one that ended has an END.
-TOKEN, ROW, COLUMN, LENGTH, WRITTEN, LIMIT, BASE, OPEN, ENDED, WIDTH, GUESSED = range(11)
+# Columns of the table of slots: the newest token and where it is, tokens that are kept and written, the length of the
+# answer's rows, 0 if no row has ended, and whether it is still being written.
+TOKEN, ROW, COLUMN, LENGTH, WRITTEN, LIMIT, BASE, WIDTH, OPEN = range(9)
 
 
 class Guessed(NamedTuple):
@@ -88,13 +84,13 @@ class Decoder:
         # Behind all others is the room of the spare slot, which fills up a step.
         shape = (applications, 2, config.heads, self.room + TOKENS, config.head_width)
         self.kept = torch.zeros(shape, dtype=writer.compute_dtype, device=device)
-        self.state = torch.zeros(slots + 1, GUESSED + 1, dtype=torch.long, device=device)
+        self.state = torch.zeros(slots + 1, OPEN + 1, dtype=torch.long, device=device)
         self.state[slots, BASE] = self.room
         self.sure = torch.zeros(slots + 1, device=device)
         # What is to be dropped is written behind the last token.
         self.answer = torch.full((slots + 1, LONGEST_ANSWER + 1), END, dtype=torch.uint8, device=device)
         self.guess = torch.full((slots + 1, LONGEST_ANSWER + TOKENS), END, dtype=torch.uint8, device=device)
-        self.trust = torch.zeros(slots + 1, WAYS, device=device)  # in each way to guess
+        self.trust = torch.zeros(slots + 1, device=device)  # in the guess, more than in the row above
         self.task = torch.zeros(slots + 1, config.width, device=device)
         self.slot_B = torch.full((slots,), slots, device=device)
         self.has_kernel = has_kernel(writer)
@@ -151,7 +147,7 @@ class Decoder:
         written_N = torch.minimum(written_N, limit_N)
         same_L = pack.wanted_L & (number_L < written_N[example_L])
         self.answer[slot_N] = self.guess[slot_N] = END
-        self.trust[slot_N] = torch.linspace(0.5, 0.4, WAYS, device=slot_N.device)
+        self.trust[slot_N] = 0.0
         is_guess_L = number_L > 0
         place_L = torch.where(is_guess_L, number_L - 1, LONGEST_ANSWER + TOKENS - 1)  # the last is always END
         self.guess[slot_N[example_L], place_L] = torch.where(is_guess_L, pack.token_L, END).to(torch.uint8)
@@ -171,11 +167,10 @@ class Decoder:
         width_N = torch.where(written_N >= guessed_N, guessed_N, 0)
         width_N = torch.where((width_N == 0) & writes_N & (token_N == BOUNDARY), written_N + 1, width_N)
         written_N = written_N + writes_N
-        ends_now_N = writes_N & (token_N == END)
-        open_N = writes_N & ~ends_now_N & (written_N < limit_N)
+        open_N = writes_N & (token_N != END) & (written_N < limit_N)
         row_N, column_N = after_L3[next_N, :2].T
-        flags = (open_N, ended_N | ends_now_N)
-        columns = (token_N, row_N, column_N, length_N, written_N, limit_N, base_N, *flags, width_N, guessed_N)
+        token_N = torch.where(writes_N | ended_N, token_N, PAD)
+        columns = (token_N, row_N, column_N, length_N, written_N, limit_N, base_N, width_N, open_N)
         self.state[slot_N] = torch.stack([column.long() for column in columns], dim=1)
 
     def _reading(self, pack: Pack, position_L: Tensor) -> Attend:
@@ -191,11 +186,8 @@ class Decoder:
         return read
 
     def _advance(self, slot_B: Numbers) -> None:
-        """Write the next `LOOK_EVERY` tokens of the answers in these slots."""
-        count = FEWEST
-        while count < len(slot_B):
-            count *= 2
-        count = min(count, self.slots)
+        """Take a few steps with the answers in these slots."""
+        count = min(size for size in (*SIZES, self.slots) if size >= len(slot_B))
         step = self._recorded(count) if self.kept.is_cuda else partial(self._step, count)
         filled_B = np.full(count, self.slots)
         filled_B[: len(slot_B)] = slot_B
@@ -209,19 +201,23 @@ class Decoder:
             self.slot_B.fill_(self.slots)
             self._step(count)  # builds kernels
             graph = torch.cuda.CUDAGraph()
-            with _undisturbed(), torch.cuda.graph(graph, pool=self.pool):
+            with undisturbed_capture(), torch.cuda.graph(graph, pool=self.pool):
                 self._step(count)
             self.graphs[count] = graph
         return self.graphs[count].replay
 
     def _step(self, count: int) -> None:
         """Read the newest token of `count` answers and guesses, and choose the next; never waits for the device."""
-        slot_B = self.slot_B[:count]
-        state = self.state[slot_B].unbind(1)
-        token_B, row_B, column_B, length_B, written_B, limit_B, base_B, open_B, ended_B, width_B, guessed_B = state
-        at_G = torch.arange(TOKENS_OF_MANY if count >= MANY else TOKENS, device=slot_B.device)
-        guess_BWG, trust_BW = self._guesses(slot_B, state, len(at_G) - 1), self.trust[slot_B]
-        guess_BG = guess_BWG[torch.arange(count, device=slot_B.device), trust_BW.argmax(1)]
+        slot_B, at_G = self.slot_B[:count], torch.arange(TOKENS, device=self.slot_B.device)
+        state_BF, trust_B = self.state[slot_B], self.trust[slot_B]
+        token_B, row_B, column_B, length_B, written_B, limit_B, base_B, width_B, open_B = state_BF.unbind(1)
+        number_BG = written_B[:, None] + at_G  # in the answer, of the token after each
+        same_BG = self.guess[slot_B[:, None], number_BG[:, :-1]].long()
+        width_B1 = width_B.clamp(min=1)[:, None]
+        above_BG = number_BG[:, :-1] - width_B1 * (at_G[:-1] // width_B1 + 1)  # the newest row that has this column
+        above_BG = self.answer[slot_B[:, None], above_BG.clamp(min=0)].long()
+        above_BG = torch.where((width_B == 0)[:, None], same_BG, above_BG)
+        guess_BG = torch.where((trust_B >= 0)[:, None], same_BG, above_BG)
         token_BG = torch.cat([token_B[:, None], guess_BG], dim=1)
 
         closes_BG = token_BG == BOUNDARY
@@ -231,49 +227,35 @@ class Decoder:
         after_BG3 = torch.stack([after_row_BG, after_column_BG, torch.ones_like(after_row_BG)], dim=-1)
         place_B13 = torch.stack([row_B, column_B, torch.ones_like(row_B)], dim=1)[:, None]
         place_BG3 = torch.cat([place_B13, after_BG3[:, :-1]], dim=1)
-        attend = self._writing(base_B, length_B, length_B * open_B, len(at_G))
-        best_BG = (
-            self.writer(token_BG, place_BG3, after_BG3, self.task[slot_B][:, None], attend).log_softmax(-1).max(-1)
-        )
+        attend = self._writing(base_B, length_B, length_B * open_B)
+        logits_BGV = self.writer(token_BG, place_BG3, after_BG3, self.task[slot_B][:, None], attend)
+        best_BG = logits_BGV.log_softmax(-1).max(-1)
 
         next_BG = best_BG.indices
-        differs_BG = F.pad(next_BG[:, :-1] != token_BG[:, 1:], (1, 0))
-        ends_BG = next_BG == END
-        stops_BG = differs_BG.cumsum(1) + ends_BG.cumsum(1) - ends_BG.long()
-        number_BG = written_B[:, None] + at_G
-        chosen_BG = (stops_BG == 0) & (number_BG < limit_B[:, None]) & (open_B == 1)[:, None]
+        differs_BG, ends_BG = F.pad(next_BG[:, :-1] != guess_BG, (1, 0)).long(), (next_BG == END).long()
+        goes_on_BG = differs_BG.cumsum(1) + ends_BG.cumsum(1) == ends_BG
+        chosen_BG = goes_on_BG & (number_BG < limit_B[:, None]) & (open_B == 1)[:, None]
         spot_BG = torch.where(chosen_BG, number_BG, LONGEST_ANSWER)
         self.answer[slot_B[:, None], spot_BG] = next_BG.to(torch.uint8)
         self.sure[slot_B] = self.sure[slot_B] + torch.where(chosen_BG, best_BG.values, 0.0).sum(1)
 
         more_B = chosen_BG.sum(1)
-        right_BWG = (guess_BWG == next_BG[:, None, :-1]) & chosen_BG[:, None, :-1]
-        right_BW = right_BWG.cumprod(2).sum(2) / more_B.clamp(min=1)[:, None]
-        self.trust[slot_B] = (trust_BW + right_BW) / 2
+        same_B, above_B = (
+            ((part == next_BG[:, :-1]) & chosen_BG[:, :-1]).cumprod(1).sum(1) for part in (same_BG, above_BG)
+        )
+        self.trust[slot_B] = (trust_B + (same_B - above_B) / more_B.clamp(min=1)) / 2
         last_B1 = (more_B - 1).clamp(min=0)[:, None]
         newest_B3 = torch.cat([part.gather(1, last_B1) for part in (next_BG, after_row_BG, after_column_BG)], dim=1)
-        ends_B = (chosen_BG & ends_BG).any(1)
+        newest_B3 = torch.where((open_B == 1)[:, None], newest_B3, state_BF[:, : COLUMN + 1])
         first_B = torch.where(chosen_BG & (next_BG == BOUNDARY), number_BG + 1, LONGEST).amin(1)
         width_B = torch.where((width_B == 0) & (first_B < LONGEST), first_B, width_B)
         written_B = written_B + more_B
-        still_B = (open_B == 1) & ~ends_B & (written_B < limit_B)
-        columns = (length_B + more_B, written_B, limit_B, base_B, still_B.long(), ended_B | ends_B, width_B, guessed_B)
+        still_B = (open_B == 1) & (newest_B3[:, TOKEN] != END) & (written_B < limit_B)
+        columns = (length_B + more_B, written_B, limit_B, base_B, width_B, still_B.long())
         self.state[slot_B] = torch.cat([newest_B3, torch.stack(columns, dim=1)], dim=1)
 
-    def _guesses(self, slot_B: Tensor, state: tuple[Tensor, ...], more: int) -> Tensor:
-        """Return guesses of the next tokens in each way, [B, W, G - 1]."""
-        token_B, written_B, width_B, guessed_B = (state[column] for column in (TOKEN, WRITTEN, WIDTH, GUESSED))
-        at_G, slot_B1 = torch.arange(more, device=slot_B.device), slot_B[:, None]
-        number_BG, width_B1 = written_B[:, None] + at_G, width_B.clamp(min=1)[:, None]
-        same_BG = self.guess[slot_B1, number_BG]
-        above_BG = number_BG - width_B1 * (at_G // width_B1 + 1)  # the newest row that has a token in this column
-        above_BG = torch.where((width_B == 0)[:, None], same_BG, self.answer[slot_B1, above_BG.clamp(min=0)])
-        fits_B1 = ((width_B == 0) | (width_B == guessed_B))[:, None]
-        again_BG = token_B[:, None].expand(-1, more)
-        return torch.stack([torch.where(fits_B1, same_BG, above_BG).long(), above_BG.long(), again_BG], dim=1)
-
-    def _writing(self, base_B: Tensor, length_B: Tensor, seen_B: Tensor, new: int) -> Attend | Newest:
-        """Return attention of `new` tokens to those up to themselves and to the first `seen_B` tokens of their answers.
+    def _writing(self, base_B: Tensor, length_B: Tensor, seen_B: Tensor) -> Attend | Newest:
+        """Return attention of new tokens to those up to themselves and to the first `seen_B` tokens of their answers.
 
         Their keys and values are kept behind the `length_B` tokens so far.
         """
@@ -282,7 +264,7 @@ class Decoder:
 
         at_M = torch.arange(self.longest, device=base_B.device)
         at_BM = (base_B[:, None] + at_M).clamp(max=self.room + TOKENS - 1)
-        new_BG1 = (length_B[:, None] + torch.arange(new, device=base_B.device))[..., None]
+        new_BG1 = (length_B[:, None] + torch.arange(TOKENS, device=base_B.device))[..., None]
         sees_BGM = (at_M < seen_B[:, None, None]) | ((at_M >= length_B[:, None, None]) & (at_M <= new_BG1))
         position_L = (base_B[:, None] + new_BG1[..., 0]).flatten()
 
@@ -303,7 +285,7 @@ class Decoder:
             moved = torch.tensor([left, [slots.leave(slot) for slot in left]]).to(answer_NA.device)
             slot_N, number_N = moved
             answer_NA[number_N] = self.answer[slot_N, :LONGEST_ANSWER]
-            sure_N[number_N] = torch.where(self.state[slot_N, ENDED] == 1, self.sure[slot_N], -math.inf)
+            sure_N[number_N] = torch.where(self.state[slot_N, TOKEN] == END, self.sure[slot_N], -math.inf)
 
 
 class _Slots:
@@ -371,15 +353,3 @@ def _attend_padded(pack: Pack, whole: bool) -> Attend:
         return found.transpose(1, 2).flatten(0, 1)[here_L]
 
     return attend
-
-
-@contextmanager
-def _undisturbed() -> Iterator[None]:
-    """Collect no garbage during a capture: it might destroy another CUDA graph, which invalidates the capture."""
-    collecting = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if collecting:
-            gc.enable()

@@ -133,7 +133,7 @@ def test_answers_in_flight_are_those_of_plain_writing(changes: dict[str, Any], m
     for slots, room in ((1, 0), (3, 150), (5, 10**4), (40, 10**4)):
         case.agrees(Decoder(case.writer, slots, room, int(stretch_N.max())).write(case.guessed))
     monkeypatch.setattr(decoding, "READ_PADDED", int(read_N.max()))  # packs of one or two
-    monkeypatch.setattr(decoding, "MANY", 5)
+    monkeypatch.setattr(decoding, "SIZES", (2,))
     decoder = Decoder(case.writer, 5, 10**4, int(stretch_N.max()))
     case.agrees(decoder.write(case.guessed))
     case.agrees(decoder.write(case.guessed))  # what was written before is not in the way
@@ -243,6 +243,7 @@ class TestOnAGpu:
     def test_recorded_steps_write_what_launched_ones_do(
         self, changes: dict[str, Any], monkeypatch: pytest.MonkeyPatch
     ) -> None:
+        monkeypatch.setattr(decoding, "SIZES", (32,))
         case = Case(90, **changes)
         longest = int(case.guessed.needs()[1].max())
         decoder = Decoder(case.writer, 64, 10**4, longest)
@@ -253,8 +254,6 @@ class TestOnAGpu:
         answer_NA, _ = decoder.write(few)
         assert torch.equal(answer_NA[:, :40], case.answer_NA[:20])
         assert {*decoder.graphs} == {32, 64}
-        monkeypatch.setattr(decoding, "MANY", 64)
-        case.agrees(Decoder(case.writer, 64, 10**4, longest).write(case.guessed))
         without = Decoder(case.writer, 64, 10**4, longest)
         without.has_kernel = False
         case.agrees(without.write(case.guessed))
