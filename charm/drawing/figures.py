@@ -52,9 +52,6 @@ def common_points(curves: Sequence[Mapping[int, float]]) -> list[Point]:
     return [Point(x, tuple(one[x] for one in curves)) for x in sorted(set.intersection(*map(set, curves)))]
 
 
-# Figures
-
-
 def overall(benchmarks: Mapping[str, Series], published: Mapping[str, Series]) -> Figure:
     """Draw bars of pass@1 and pass@2, one panel for each benchmark.
 
@@ -201,9 +198,6 @@ def save(figure: Figure, path: Path) -> Path:
     with matplotlib.rc_context({"pdf.fonttype": 42, "svg.hashsalt": "charm"}):
         write_atomically(path, lambda file: figure.savefig(file, format=ending, dpi=150, metadata=undated))
     return path
-
-
-# Parts
 
 
 def _new(panels: int) -> tuple[Figure, Sequence[Axes]]:

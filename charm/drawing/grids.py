@@ -61,9 +61,6 @@ class Panel:
     labels: list[Label] = field(default_factory=list)
 
 
-# Panels
-
-
 def canvas_panel(tokens: npt.ArrayLike, side: int) -> Panel:
     """Return a panel with a token canvas, given as [side, side] or flat; padding and boundary are no colours."""
     canvas, cell = as_canvas(tokens, side), _cell_size(side)
@@ -118,9 +115,6 @@ def _cell_size(longest_side: int) -> int:
     return min(28, max(10, 240 // longest_side))
 
 
-# SVG
-
-
 def panel_svg(panel: Panel, digits: bool = False) -> str:
     """Return a self-contained SVG element. Each colour of a tile is one path, which keeps large pages small."""
     size = f'width="{panel.width}" height="{panel.height}" viewBox="0 0 {panel.width} {panel.height}"'
@@ -137,9 +131,6 @@ def _label_svg(label: Label) -> str:
     place = f'x="{label.x:g}" y="{label.y + 0.35 * label.size:g}"'
     text = escape(_printable(label.text))
     return f'<text {place} font-size="{label.size}" fill="{label.color}"{style}>{text}</text>'
-
-
-# PNG
 
 
 def panel_png(panel: Panel, path: Path, digits: bool = False) -> None:
@@ -179,9 +170,6 @@ def _pixels(panel: Panel) -> npt.NDArray[np.uint8]:
         block[:: tile.cell] = block[:, :: tile.cell] = _rgb(LINE)
         pixels[tile.y : tile.y + height + 1, tile.x : tile.x + width + 1] = block
     return pixels
-
-
-# Shared
 
 
 def _all_labels(panel: Panel, digits: bool) -> list[Label]:

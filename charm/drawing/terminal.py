@@ -27,9 +27,6 @@ STYLES = {"✓": "green", "✗": "bold red", "solved": "green"}  # cells drawn i
 NUMBER = re.compile(r"[-+·]?\d|[-·]?$")
 
 
-# Tables
-
-
 def table_text(table: Table) -> Group:
     """Return a table for a terminal. Columns of numbers are right-aligned, except for the first column.
 
@@ -60,9 +57,6 @@ def show(*things: Table | RenderableType, console: Console | None = None) -> Non
             console.print(thing, highlight=False, markup=False, soft_wrap=True)
         else:
             console.print(table_text(thing) if isinstance(thing, Table) else thing)
-
-
-# Grids
 
 
 def grid_text(grid: Grid, digits: bool = False) -> Text:

@@ -20,24 +20,13 @@ from charm.config import from_json
 from charm.errors import ODD_VALUES, CharmError, charm_errors
 from charm.files import write_atomically
 from charm.runs.checkpoint import by_step, run_of
-from charm.runs.votes import Candidates, Votes, merge
+from charm.runs.votes import COLUMNS, Votes, merge
 from charm.tasks.task import COLORS, MAX_SIDE, Question
 
 FORMAT = 4  # earlier ones do not say which test inputs were answered
 DAMAGE = (OSError, RecursionError, *ODD_VALUES)  # what parsing a damaged file raises
 MOST_HEADER = 2**26  # bytes
 MOST = 2**30  # bytes of all columns; 400 questions with 1000 views each need at most 0.4 of it
-# The arrays of a file: type and number of dimensions.
-COLUMNS = {
-    "question": ("int32", 1),
-    "hash": ("uint64", 1),
-    "shape": ("uint8", 2),
-    "cells": ("uint8", 1),
-    "candidate": ("int32", 1),
-    "row": ("int32", 1),
-    "logit": ("float32", 1),
-    "loops": ("uint8", 1),
-}
 
 
 @dataclass(frozen=True)
@@ -70,12 +59,7 @@ def write_votes(votes_folder: Path, header: Header, votes: Votes) -> Path:
     """Write one rank's votes, atomically replacing an earlier file of the same rank."""
     path = pass_folder(votes_folder, header.step, header.loops) / f"rank_{header.rank}.npz"
     fields = json.dumps({"format": FORMAT, "votes": len(votes), **asdict(header)})
-    table = votes.candidates
-    columns: tuple[np.ndarray, ...] = (
-        *(table.question_K, table.hash_K, table.shape_K2, table.cells),
-        *(votes.candidate_V, votes.row_V, votes.logit_V, votes.loops_V),
-    )
-    arrays = {"header": np.frombuffer(fields.encode(), np.uint8), **dict(zip(COLUMNS, columns, strict=True))}
+    arrays = {"header": np.frombuffer(fields.encode(), np.uint8), **dict(zip(COLUMNS, votes.columns(), strict=True))}
     # numpy before 2.2 has no argument allow_pickle (which mypy suspects here) and would store it as an array.
     write_atomically(path, lambda file: np.savez_compressed(file, **arrays))  # type: ignore[arg-type]
     return path
@@ -90,8 +74,7 @@ def read_votes(path: Path) -> tuple[Header, Votes]:
         columns = read_arrays(path, COLUMNS, MOST)
     if not _consistent(columns, len(header.questions), count):
         raise CharmError(f"{path}: its columns contradict each other; delete the file and evaluate again")
-    arrays = list(columns.values())
-    return header, Votes(Candidates(*arrays[:4]), *arrays[4:])
+    return header, Votes.of([*columns.values()])
 
 
 def _headers(folder: Path) -> list[Header | None]:

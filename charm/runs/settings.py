@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
 from operator import attrgetter
@@ -60,8 +61,9 @@ class OptimizerConfig:
     """Decay of the moving average of dense weights that evaluation uses; 0 turns it off."""
 
     def __post_init__(self) -> None:
-        numbers = [name for name, value in vars(self).items() if isinstance(value, int | float)]
-        at_least(0, self, *numbers, where="optimizer.")
+        for name, value in vars(self).items():
+            if isinstance(value, int | float) and not 0 <= value < math.inf:
+                raise CharmError(f"optimizer.{name} must be a finite number >= 0, got {value}")
         if self.cooldown > 1 or self.ema >= 1:
             raise CharmError(f"optimizer: cooldown must be <= 1 and ema < 1, got {self.cooldown} and {self.ema}")
 
@@ -144,7 +146,7 @@ class RunConfig(EngineConfig):
         found = {f"memory.{name}": reason for name, reason in self.memory.idle.items()}
         found |= {f"reasoner.{name}": reason for name, reason in self.reasoner.idle.items()}
         rows, factors = ("row_lr", "row_weight_decay", "rows"), ("factors", "factor_lr", "factor_weight_decay")
-        return found | _idle_by(
+        return found | _idle_fields(
             (not self.memory.has_rows, [f"optimizer.{name}" for name in rows], "memory.rank is 0"),
             (self.memory.design == "table", [f"optimizer.{name}" for name in factors], "memory.design is table"),
             (not self.optimizer.cooldown, ["optimizer.decay"], "optimizer.cooldown is 0"),
@@ -181,7 +183,7 @@ class TrainConfig(RunConfig):
     def idle(self) -> dict[str, str]:
         scored = ["evaluate_every", "evaluate_views", "evaluate_loops", "data.evaluate_repeats"]
         generated = ["data.synthetic_view_count", "data.synthetic_views", "data.partial"]
-        return super().idle | _idle_by(
+        return super().idle | _idle_fields(
             (not self.data.evaluate, scored, "data.evaluate is empty"),
             (not self.data.auxiliary, ["data.auxiliary_repeats"], "data.auxiliary is empty"),
             (not self.data.synthetic, generated, "data.synthetic is empty"),
@@ -189,7 +191,7 @@ class TrainConfig(RunConfig):
         )
 
 
-def _idle_by(*rules: tuple[bool, Sequence[str], str]) -> dict[str, str]:
+def _idle_fields(*rules: tuple[bool, Sequence[str], str]) -> dict[str, str]:
     """Return the fields of the rules that hold, each with the rule's reason why it has no effect."""
     return {name: reason for holds, names, reason in rules if holds for name in names}
 

@@ -17,6 +17,18 @@ import numpy.typing as npt
 
 from charm.tasks.task import Grid
 
+# The arrays of votes: type and number of dimensions. The first four are those of the candidates.
+COLUMNS = {
+    "question": ("int32", 1),
+    "hash": ("uint64", 1),
+    "shape": ("uint8", 2),
+    "cells": ("uint8", 1),
+    "candidate": ("int32", 1),
+    "row": ("int32", 1),
+    "logit": ("float32", 1),
+    "loops": ("uint8", 1),
+}
+
 
 @dataclass(frozen=True, eq=False)
 class Candidates:
@@ -53,6 +65,15 @@ class Votes:
     row_V: npt.NDArray[np.int32]  # memory row of the view; a task's rows ascend, the original view first
     logit_V: npt.NDArray[np.float32]  # the model's log-odds that the prediction is right
     loops_V: npt.NDArray[np.uint8]  # refinement steps before the prediction was read
+
+    @staticmethod
+    def of(columns: Sequence[npt.NDArray[Any]]) -> Votes:
+        return Votes(Candidates(*columns[:4]), *columns[4:])
+
+    def columns(self) -> tuple[npt.NDArray[Any], ...]:
+        table = self.candidates
+        own = self.candidate_V, self.row_V, self.logit_V, self.loops_V
+        return table.question_K, table.hash_K, table.shape_K2, table.cells, *own
 
     def __len__(self) -> int:
         return len(self.candidate_V)
@@ -97,7 +118,7 @@ def probability(logit: npt.ArrayLike) -> npt.NDArray[np.float64]:
 def merge(parts: Sequence[Votes]) -> Votes:
     """Merge the votes of several batches or ranks over the same questions; equal candidates become one."""
     if not parts:
-        return _NO_VOTES
+        return Votes.of([np.empty((0, 2)[:dimensions], kind) for kind, dimensions in COLUMNS.values()])
     tables = [part.candidates for part in parts]
     both = Candidates(*(_concatenate(tables, name) for name in ("question_K", "hash_K", "shape_K2", "cells")))
     distinct_K, candidate_K = distinct(both.question_K, both.hash_K)
@@ -131,12 +152,3 @@ def _select_candidates(table: Candidates, keep_K: npt.NDArray[np.bool_]) -> Cand
         return table
     cells = table.cells[np.repeat(keep_K, table.area_K)]
     return Candidates(table.question_K[keep_K], table.hash_K[keep_K], table.shape_K2[keep_K], cells)
-
-
-_NO_VOTES = Votes(
-    Candidates(np.empty(0, np.int32), np.empty(0, np.uint64), np.empty((0, 2), np.uint8), np.empty(0, np.uint8)),
-    np.empty(0, np.int32),
-    np.empty(0, np.int32),
-    np.empty(0, np.float32),
-    np.empty(0, np.uint8),
-)

@@ -97,7 +97,8 @@ class Reasoner(CanvasNetwork):
         self.rope = (config.prefix, config.rope, config.rope_base, config.head_width)
         std = config.width**-0.5
         self.tokens = nn.Parameter(truncated_normal_(torch.empty(config.vocab, config.width), std, generator))
-        self.blocks = nn.ModuleList(Block(config, generator) for _ in range(config.blocks))
+        blocks = 2 if config.kind == "hrm" else 1  # HRM has one for each state
+        self.blocks = nn.ModuleList(Block(config, generator) for _ in range(blocks))
         self.head = Linear(config.width, config.vocab, generator)
         self.halt_weight = nn.Parameter(torch.zeros(config.halt_outputs, config.width))
         self.halt_bias = nn.Parameter(torch.full((config.halt_outputs,), HALT_BIAS))

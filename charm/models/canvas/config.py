@@ -135,11 +135,6 @@ class CanvasConfig(NetworkConfig):
         """Hidden states carried from one refinement step to the next."""
         return 1 if self.kind == "urm" else 2
 
-    @property
-    def blocks(self) -> int:
-        """Separate stacks of `layers` layers."""
-        return 2 if self.kind == "hrm" else 1
-
 
 # URM's backbone is the default one with a prefix of 1 and a halt head of two outputs.
 # TRM's shape on ARC: 3 cycles of 4 + 1 applications of two layers, gradients through the last cycle.
