@@ -116,7 +116,7 @@ def counts_table(found: Calibration) -> Table:
     return Table(("attempts", "votes from", "right", "share"), rows)
 
 
-def record(cases: Sequence[Case], held: HeldOut, tasks: str, command: str, hardware: str) -> dict[str, Any]:
+def record(cases: Sequence[Case], held: HeldOut, tasks: str, command: str, hardware: str, seed: int) -> dict[str, Any]:
     """Return the record of the measurement: every attempt, and the numbers of the table."""
     numbers = {f"held out: {name.replace('_', ' ')}": round(value, 4) for name, value in held._asdict().items()}
     for kind in KINDS:
@@ -130,7 +130,7 @@ def record(cases: Sequence[Case], held: HeldOut, tasks: str, command: str, hardw
         "size": tasks,
         "machine": hardware,
         "date": time.strftime("%Y-%m-%d"),
-        "seeds": [],
+        "seeds": [seed],
         "numbers": numbers,
         "runs": [{"columns": columns, "attempts": attempts}],
     }
@@ -179,7 +179,8 @@ def measure(submission: Path, sets: Sequence[str], model: Path, record_file: Pat
     print(f"wrote {folder / RECORD}")
     if record_file is not None:
         command = f"python benchmarks/calibration.py {submission.name} {' '.join(sets)}"
-        content = record(cases, held, tasks, command, hardware)
+        seed = checked(int, about["settings"].get("seed"), "seed")
+        content = record(cases, held, tasks, command, hardware, seed)
         write_atomically(record_file, json.dumps(content, indent=1) + "\n")
         print(f"wrote {record_file}")
 

@@ -13,6 +13,7 @@ from charm.config import to_json
 from charm.devices import Place, choose_device
 from charm.evaluation.ranking import JsonGrid
 from charm.evaluation.scoring import score_grids
+from charm.paths import RELEASED
 from charm.runs.checkpoint import saved_model
 from charm.solving.options import SolveOptions
 from charm.solving.solution import Solution, known
@@ -60,7 +61,7 @@ def measured(
     hits = sum(task.outcome == "solved" for task in scores.tasks)
     return {
         "charm": __version__,
-        "model": str(model),
+        "model": model.name if model.parent == RELEASED else str(model),
         "data": {
             "sha256": Source("solved", "local", tuple(tasks)).sha256,
             "sources": [{"name": one.name, "version": one.version, "sha256": one.sha256} for one in sources],

@@ -400,7 +400,7 @@ def _attend_plainly(q: Tensor, k: Tensor, v: Tensor, index: int, groups: Groups,
         if first:
             found.append(F.scaled_dot_product_attention(*(part[:, :, :first] for part in (a, b, c))))
         if first < length:
-            sees = torch.ones(length - first, length, dtype=torch.bool).tril_(first) if first else None
+            sees = q.new_ones(length - first, length, dtype=torch.bool).tril_(first) if first else None
             found.append(F.scaled_dot_product_attention(a[:, :, first:], b, c, attn_mask=sees, is_causal=not first))
         mixed.append(torch.cat(found, dim=2).transpose(1, 2).flatten(0, 1))
     return torch.cat(mixed)
@@ -416,7 +416,7 @@ def _attend_answers(q: Tensor, k: Tensor, v: Tensor, index: int, groups: Groups)
             continue
         a = a.unflatten(0, (-1, length - asked)).transpose(1, 2)
         b, c = (part.unflatten(0, (-1, length)).transpose(1, 2) for part in (b, c))
-        sees = torch.ones(length - asked, length, dtype=torch.bool).tril_(asked - 1)
+        sees = q.new_ones(length - asked, length, dtype=torch.bool).tril_(asked - 1)
         found = F.scaled_dot_product_attention(a, b, c, attn_mask=sees)
         mixed.append(found.transpose(1, 2).flatten(0, 1))
     return torch.cat(mixed) if mixed else q
