@@ -32,7 +32,14 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_the_site_has_all_pages(site: Path) -> None:
-    for page in ("index.html", "api.html", "gallery/quickstart.html", "rearc2-gallery.html", "icon.svg"):
+    for page in (
+        "index.html",
+        "api.html",
+        "gallery/base.html",
+        "gallery/quickstart.html",
+        "rearc2-gallery.html",
+        "icon.svg",
+    ):
         assert (site / page).is_file()
     reference = (site / "reference.html").read_text()
     for name in ("charm.api.solve", "charm.memory.cose.CoSE", "charm.tasks.view.View"):
@@ -41,6 +48,7 @@ def test_the_site_has_all_pages(site: Path) -> None:
     assert "fonts.googleapis" not in home
     assert 'href="quickstart.html"' in home
     assert 'href="../gallery.html"' in (site / "gallery/quickstart.html").read_text()
+    assert 'href="../gallery.html"' in (site / "gallery/base.html").read_text()
     assert 'href="gallery.html"' in (site / "rearc2-gallery.html").read_text()
     assert ".md</a>" not in (site / "reproduce.html").read_text()
 
