@@ -168,7 +168,7 @@ def _output(output: dict[str, Any]) -> str:
 
 def base_page() -> str:
     """Return the page of the released model's solve, which is stored: its votes are three times as large."""
-    return (ROOT / "docs/gallery/base.html").read_text()
+    return (ROOT / "docs/gallery/solves/base.html").read_text()
 
 
 @cache

@@ -84,7 +84,13 @@ def solve(folder: Path, chance: float | None = None) -> Path:
         (tasks / f"t{n}.json").write_text(json.dumps({"train": [pair], "test": [pair]}))
     loaded = load_source(str(tasks)).tasks
     weights = fingerprint(model / "model.safetensors")["sha256"]
-    about = {"model": "model", "mode": "auto", "budget": 60.0, "charm": "0", "settings": {"weights": weights}}
+    about = {
+        "model": "model",
+        "mode": "auto",
+        "budget": 60.0,
+        "charm": "0",
+        "settings": {"weights": weights, "seed": 7},
+    }
     out = folder / "submission.json"
     log = VoteLog(out, about, {task.id: begin_course(task) for task in loaded})
     passed = 0
@@ -137,6 +143,7 @@ def test_from_a_solve_to_what_the_next_one_says(
         assert "counted on 120 tasks of" in text
 
     record = read_record(kept)
+    assert record.seeds == (7,)
     assert record.runs[0]["attempts"] == [[*case[:2], round(case.share, 6), int(case.right)] for case in cases]
     assert record.number("held out: cases") == len(cases)
     assert record.number("ahead: attempts") == sum(block.of for block in found.ahead)
