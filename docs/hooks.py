@@ -83,7 +83,9 @@ def on_files(files: Files, config: Any) -> Files:
                 uri = f"files/{path.relative_to(ROOT).as_posix()}"
                 if files.get_file_from_path(uri) is None:
                     files.append(File.generated(config, uri, content=path.read_bytes()))
-    for (name, back), content in zip(GALLERIES.items(), (base_page(), quickstart_page(), rearc2_gallery()), strict=True):
+    for (name, back), content in zip(
+        GALLERIES.items(), (base_page(), quickstart_page(), rearc2_gallery()), strict=True
+    ):
         link = f'<p><a href="{back}">\u2190 back to the documentation</a></p>'
         files.append(File.generated(config, name, content=re.sub(r"(<body[^>]*>)", rf"\1{link}", content, count=1)))
     return files

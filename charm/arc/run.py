@@ -73,8 +73,8 @@ def start_from(model: CharmModel, other: CharmModel) -> None:
     if type(own) is not type(given):
         raise CharmError(f"--start needs a network of this run's kind, {own.kind}; that model is of kind {given.kind}")
     if memory != other.config.memory:
-        told = differences_text(to_json(other.config.memory), to_json(memory), "memory")
-        raise CharmError(f"--start needs a model with this run's memory; that model has another ({told})")
+        differences = differences_text(to_json(other.config.memory), to_json(memory), "memory")
+        raise CharmError(f"--start needs a model with this run's memory; that model has another ({differences})")
     if isinstance(memory, MemoryConfig) and memory.color_pool:
         raise CharmError(f"--start needs --memory.color-pool 0, got {memory.color_pool}")
     instances, others = model.instances, other.instances

@@ -44,8 +44,8 @@ def check_run(out: Path, config: EngineConfig, resume: bool) -> None:
     if existing and existing[-1] > config.steps:
         raise CharmError(f"{out} is at step {existing[-1]}; steps must be >= that, got {config.steps}")
     before, after = (_without(one, config.free) for one in (read_run_config(out, type(config)), config))
-    if told := differences_text(before, after):
-        raise CharmError(f"{out} was started with different settings ({told}); use the same ones")
+    if differences := differences_text(before, after):
+        raise CharmError(f"{out} was started with different settings ({differences}); use the same ones")
 
 
 def require_run(out: Path) -> None:

@@ -51,7 +51,7 @@ class UpdateGraphs:
         """Record an update without making it; whether that worked."""
         graph = torch.cuda.CUDAGraph()
         try:
-            gc.collect()  # no graph that is garbage shall keep its memory
+            gc.collect()  # a graph that is garbage must not keep its memory
             with undisturbed_capture(), torch.cuda.graph(graph, pool=self.pool):
                 metrics = update(slots)
         except RuntimeError as error:

@@ -40,7 +40,7 @@ from charm.tasks.sequences import END, LONGEST, LONGEST_ANSWER, Pack, pack_pairs
 LOOK_EVERY = 8  # steps between looks at which answers have ended
 TOKENS = 8  # that a step reads of each answer: the newest and guesses
 SIZES = (64, 256, 1024)  # answers of the recorded steps, and as many as there are slots
-REFILL = 8  # new answers begin when one in so many slots is free
+REFILL = 8  # new answers begin when an eighth of the slots are free
 READ, READ_PADDED = 65_536, 8192  # tokens of questions and guesses in a pack
 KERNEL_WIDTHS = (16, 32, 64, 128)  # of a head
 
@@ -308,7 +308,7 @@ class _Slots:
             self.end += stretch
 
     def has_enough(self) -> bool:
-        """Return whether so many slots are free that new answers should begin."""
+        """Return whether enough slots are free for new answers to begin."""
         return bool(self.free) and (not self.writing or len(self.free) * REFILL >= len(self.begins))
 
     def take(self, number_N: Numbers) -> tuple[Numbers, Numbers]:
