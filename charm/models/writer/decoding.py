@@ -29,6 +29,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from charm import progress
 from charm.devices import undisturbed_capture
 from charm.models.writer.network import HAS_TRITON, Attend, Newest, Writer, _attend_within
 from charm.tasks.batch import TURNS, PairBank
@@ -95,6 +96,7 @@ class Decoder:
         self.slot_B = torch.full((slots,), slots, device=device)
         self.has_kernel = has_kernel(writer)
         self.packed = device.type == "cuda" and writer.compute_dtype == torch.bfloat16
+        self.records = device.type == "cuda"
         self.graphs: dict[int, torch.cuda.CUDAGraph] = {}
         self.pool = torch.cuda.graph_pool_handle() if device.type == "cuda" else None
 
@@ -188,7 +190,7 @@ class Decoder:
     def _advance(self, slot_B: Numbers) -> None:
         """Take a few steps with the answers in these slots."""
         count = min(size for size in (*SIZES, self.slots) if size >= len(slot_B))
-        step = self._recorded(count) if self.kept.is_cuda else partial(self._step, count)
+        step = self._recorded(count) if self.records else partial(self._step, count)
         filled_B = np.full(count, self.slots)
         filled_B[: len(slot_B)] = slot_B
         self.slot_B[:count] = torch.from_numpy(filled_B).to(self.kept.device)
@@ -200,9 +202,17 @@ class Decoder:
         if count not in self.graphs:
             self.slot_B.fill_(self.slots)
             self._step(count)  # builds kernels
-            graph = torch.cuda.CUDAGraph()
-            with undisturbed_capture(), torch.cuda.graph(graph, pool=self.pool):
-                self._step(count)
+            try:
+                graph = torch.cuda.CUDAGraph()
+                with undisturbed_capture(), torch.cuda.graph(graph, pool=self.pool):
+                    self._step(count)
+            except torch.OutOfMemoryError:
+                raise
+            except RuntimeError as error:
+                self.records = False
+                reason = str(error).splitlines()[0]
+                progress.say(f"steps of answers cannot be CUDA graphs ({reason}); they are launched kernel by kernel")
+                return partial(self._step, count)
             self.graphs[count] = graph
         return self.graphs[count].replay
 

@@ -8,6 +8,7 @@ import importlib.util
 import os
 import subprocess
 import sys
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -152,6 +153,19 @@ def test_right_guesses_need_no_step(monkeypatch: pytest.MonkeyPatch) -> None:
     found = Decoder(case.writer, 2, 0, 200).write(chosen)
     assert torch.equal(found[0][0, :40], answer_NA[0])
     torch.testing.assert_close(found[1], sure_N[:1], rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.skipif(CUDA, reason="a GPU records")
+def test_steps_that_cannot_be_recorded_are_launched(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(decoding, "undisturbed_capture", nullcontext)
+    case = Case(9)
+    decoder = Decoder(case.writer, 4, 10**4, int(case.guessed.needs()[1].max()))
+    decoder.records = True  # as on a GPU; here no graph can be made
+    case.agrees(decoder.write(case.guessed))
+    assert not decoder.records
+    assert capsys.readouterr().err.count("cannot be CUDA graphs") == 1
 
 
 def test_every_answer_fits_the_slot_that_it_takes() -> None:
