@@ -166,6 +166,8 @@ def measure(submission: Path, sets: Sequence[str], model: Path, record_file: Pat
     if abs(passed - score) > 1e-9:
         raise CharmError(f"{path} has pass@2 {score:.4f} by test input, the votes give {passed:.4f}")
     tasks = f"{len(courses)} tasks of {' and '.join(sets)}, with {seconds:.1f} s of {hardware} each"
+    if not cases:
+        raise CharmError(f"{submission} has no attempts to count: none had 8 votes and learned demonstrations")
     found, held = calibration(cases, weights, about["mode"], tasks), held_out(cases)
     show(counts_table(found))
     print(

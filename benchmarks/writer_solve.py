@@ -36,8 +36,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("record", type=Path, help="file to write")
     parser.add_argument("--parts", nargs="+", choices=[*NAMES], default=[*NAMES])
-    for name in ("tasks", "views", "repeats"):
-        parser.add_argument(f"--{name}", type=int, default=getattr(SolveBench, name))
+    parser.add_argument("--tasks", type=int, default=SolveBench.tasks)
+    parser.add_argument("--views", type=int, default=SolveBench.views)
+    parser.add_argument("--repeats", type=int, default=SolveBench.repeats)
     options = parser.parse_args()
     if not torch.cuda.is_available():
         raise SystemExit("this compares ways for NVIDIA GPUs, and torch sees none")

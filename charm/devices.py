@@ -129,6 +129,8 @@ def start_torchrun(gpus: int | Literal["all"], words: Sequence[str]) -> NoReturn
     count = found if gpus == "all" else gpus
     if "WORLD_SIZE" in os.environ:
         raise CharmError("--gpus starts torchrun, but this process was started by it; leave out --gpus")
+    if not found:
+        raise CharmError("--gpus needs a GPU, and torch sees none")
     if not 1 <= count <= found:
         raise CharmError(f"--gpus must be all or from 1 to the number of GPUs that torch sees, {found}; got {gpus}")
     kept = [word for n, word in enumerate(words) if not word.startswith("--gpus") and words[n - 1] != "--gpus"]

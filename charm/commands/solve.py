@@ -153,7 +153,8 @@ def _solve_left(
     from charm.solving.solution import Clock
 
     count, each = len(begun.left), options.budget * len(devices) / len(begun.left)
-    say(f"{count} task{'s' * (count > 1)} on {', '.join(devices)}: about {round(each, 1):g} s for each")
+    time = f"about {round(each, 1):g} s" + " for each" * (count > 1)
+    say(f"{count} task{'s' * (count > 1)} on {', '.join(devices)}: {time}")
     clock = Clock(options.budget, waits=True)
     with _resume_hint(begun, json), bar("preparing", 1.0, counts=False) as line:
         found = solving.solve(
@@ -269,7 +270,7 @@ def _draw(found: dict[str, Solution], path: Path) -> None:
     for doubt, found_in in doubts.items() if len(found) > 1 else ():
         if any(found_in):
             show(f"{sum(map(bool, found_in))} of {len(found)} tasks: {doubt}")
-    show(f"submission in {path}")
+    show(f"submission in {path}; `charm report {path}` makes a page of it")
 
 
 def seconds_of(text: str) -> float:

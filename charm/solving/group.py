@@ -261,7 +261,7 @@ class TaskGroup:
         asked = {questions[number] for number in _asked(votes) | _asked(late)}
         self.unasked -= asked
         self._publish({question: ranked for question, ranked in found.items() if question in asked}, views)
-        self.say(f"{views} views have voted")
+        self.say("1 view has voted" if views == 1 else f"{views} views have voted")
         self.cost = (clock.spent - began) / max(views - before, 1)
 
     def _publish(self, found: Mapping[Question, list[Candidate]], views: int) -> None:

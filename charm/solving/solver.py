@@ -86,6 +86,8 @@ def _public(name: str) -> Sequence[Task]:
     """Return the tasks of a public set, or the public task of this id."""
     if name in (*SOURCE_NAMES, *NEW_SPLITS):
         return load_source(name).tasks
+    if name.endswith(".json"):
+        raise CharmError(f"{name}: no such file")
     try:
         return [find_task(name)]
     except CharmError as error:

@@ -267,7 +267,7 @@ def test_a_resumed_task_has_the_seconds_of_a_task(
     out = toy.out
     out.write_text(json.dumps({f"new{i}": [{"attempt_1": [[5]], "attempt_2": [[5]]}] for i in range(3)}))
     toy.solve(resume=True, budget="7s/task")
-    assert "1 task on cpu: about 7 s for each" in capsys.readouterr().err
+    assert "1 task on cpu: about 7 s\n" in capsys.readouterr().err
 
 
 def test_a_task_that_fails_is_named_in_the_end(
