@@ -33,7 +33,7 @@ class WriterConfig(NetworkConfig):
     of the token to come. float32-head: of a bfloat16 writer. steps: a vector for each recurrence."""
     kernels: Literal["auto", "plain", "fused"] = "auto"
     """How attention is computed: "plain" PyTorch, or a "fused" Triton kernel for NVIDIA GPUs; "auto" is fused where
-    possible. The model is the same."""
+    possible. "plain" also writes answers without recorded steps. The model is the same."""
 
     described: ClassVar[str] = (
         "a causal transformer that writes answers token by token, which is not the paper's architecture"
