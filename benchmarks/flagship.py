@@ -34,7 +34,7 @@ from charm.files import write_atomically
 from charm.models.model import CharmModel
 from charm.models.writer.config import WriterConfig
 from charm.models.writer.network import Writer
-from charm.paths import released_model
+from charm.paths import data_dir, released_model
 from charm.runs.settings import TrainConfig
 from charm.solving.options import SolveOptions, WriterRecipe
 from charm.solving.solution import vote as ranked_votes
@@ -43,6 +43,7 @@ from charm.solving.starts import NewVectors, rate_at
 from charm.tasks.batch import PairBank
 from charm.tasks.dataset import DataConfig, Dataset, answers_of, load_dataset
 from charm.tasks.keyed import Numbers
+from charm.tasks.pairs_file import load_pairs, read_manifest
 from charm.tasks.sampling import SWAPS, Mixture
 from charm.tasks.sequences import pack_pairs, sequence_lengths
 from charm.tasks.sources import load_source
@@ -80,7 +81,6 @@ class Variant:
     data: Dataset
     update: Callable[[float], dict[str, Tensor]]
     probe: Callable[[], Line]
-    config: TrainConfig | None = None
 
 
 def writer_of(model: CharmModel) -> Writer:
@@ -181,31 +181,29 @@ def mix(data: Dataset, share: float) -> None:
     print(f"evaluated tasks have {totals[True] / sum(totals.values()):.1%} of the tokens", flush=True)
 
 
-def base_config(kernels: str, **changes: Any) -> TrainConfig:
+def base_config(kernels: str) -> TrainConfig:
     config = preset("base")
     assert isinstance(config.reasoner, WriterConfig)
     reasoner = replace(config.reasoner, dropout=0.0, kernels=kernels)  # type: ignore[arg-type]
     data = replace(config.data, partial=True, synthetic_view_count=20)
-    return replace(config, reasoner=reasoner, data=data, **changes)
+    return replace(config, reasoner=reasoner, data=data)
 
 
 def train_variant(config: TrainConfig, here: Place, warmup: int, cooldown: float, data: Dataset) -> Variant:
-    """A run whose rates follow the clock."""
+    """Return a run whose rates follow the clock."""
     job = arc_job(config, here, lambda text: print(text, flush=True), data)
-    recipe = WriterRecipe(warmup=warmup, cooldown=cooldown)  # type: ignore[arg-type]
+    recipe = WriterRecipe(warmup=warmup, cooldown=cooldown)
     job.learner.rate = lambda update, passed: rate_at(recipe, update, passed)
     job.compile()
-    return Variant(job.model, data, lambda passed: job.learner.update(passed), lambda: {}, config)
+    return Variant(job.model, data, lambda passed: job.learner.update(passed), lambda: {})
 
 
-def mixed(share: float, lr: float = 5e-4, task_lr: float = 1e-2, cooldown: float = 0.4, augment: str = "random") -> Any:
+def mixed(share: float, lr: float = 5e-4, task_lr: float = 1e-2, cooldown: float = 0.4) -> Any:
     """Continue the released base on a mixture in which the new tasks have this share of the tokens, to the end."""
 
     def make(setting: Setting) -> Variant:
         config = base_config(setting.kernels)
-        data_config = replace(
-            config.data, evaluate=(EVALUATED,), evaluate_repeats=1, views=LEARNED_VIEWS, augment=augment
-        )  # type: ignore[arg-type]
+        data_config = replace(config.data, evaluate=(EVALUATED,), evaluate_repeats=1, views=LEARNED_VIEWS)
         optimizer = replace(config.optimizer, lr=lr, factor_lr=task_lr, ema=0.0)
         config = replace(config, data=data_config, optimizer=optimizer, start=str(released_model()))
         config = config.sized(tokens=setting.tokens or SOLVE_TOKENS)
@@ -256,9 +254,7 @@ FRESH_PAIRS = 8
 
 
 def fresh_pairs(tasks: set[str]) -> dict[str, list[Pair]]:
-    from charm.paths import data_dir
-    from charm.tasks.pairs_file import load_pairs, read_manifest
-
+    """Return a few pairs of each rule that no variant learns from."""
     found = {}
     for provider in ("rearc", "rearc2"):
         folder = data_dir() / FRESH / provider
