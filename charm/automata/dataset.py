@@ -87,12 +87,8 @@ def load_benchmark(config: CarData) -> Benchmark:
     try:
         return read_benchmark(folder).part(config.benchmark)
     except CharmError as error:
-        raise CharmError(f"{error}; run `{build_command(config.benchmark)}` to build it") from None
-
-
-def build_command(config: BenchmarkConfig) -> str:
-    """Return the command that builds a benchmark."""
-    return " ".join(["charm car build", *flags_between(BenchmarkConfig(), config)])
+        command = " ".join(["charm car build", *flags_between(BenchmarkConfig(), config.benchmark)])
+        raise CharmError(f"{error}; run `{command}` to build it") from None
 
 
 def combinations_of(benchmark: Benchmark, config: CarData) -> list[Combination]:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
+from itertools import product
 from pathlib import Path
 from typing import Any, ClassVar, Literal, NamedTuple
 
@@ -14,7 +16,7 @@ from charm.automata import dataset
 from charm.automata.benchmark import HELD_OUT, Benchmark
 from charm.automata.dataset import CarData, Combination
 from charm.automata.keys import CarMemory
-from charm.automata.rules import FAMILIES, Grids, Rule, evolve
+from charm.automata.rules import FAMILIES, Rule
 from charm.config import is_number, read_run_config
 from charm.devices import Place
 from charm.errors import CharmError
@@ -143,28 +145,24 @@ def grouped_scores(
     As in the paper, the held-out pairs of a combination are averaged first, then combinations. "cells" is the share of
     right cells in first answers, which distinguishes a near miss from a guess long before whole grids are right.
     """
-    number = {question: q for q, question in enumerate(ranking.questions)}
     every = score(ranking, answers)
     cells = dict.fromkeys(answers, 0.0)
-    for question, truth in answers.items():
-        if question in number and (best := ranking.top(number[question], 1)):
-            cells[question] = 1 - wrong_cells(best[0].grid, truth) / truth.size
-    found: dict[str, dict[str, dict[str, float]]] = {}
-    for part in PARTS:
-        here = [one for one in combinations if one.trained == (part == "seen")]
-        groups = {"all": here}
-        horizons = sorted({one.horizon for one in here})
-        groups |= {f"T={t}": [one for one in here if one.horizon == t] for t in horizons}
-        groups |= {family: [one for one in here if one.rule.family == family] for family in FAMILIES}
-        found[part] = {}
-        for name, members in groups.items():
-            ids = {one.id for one in members}
+    for number, question in enumerate(ranking.questions):
+        if best := ranking.top(number, 1):
+            cells[question] = 1 - wrong_cells(best[0].grid, answers[question]) / answers[question].size
+    groups: dict[tuple[str, str], set[str]] = defaultdict(set)
+    for one in combinations:
+        for name in ("all", f"T={one.horizon}", one.rule.family):
+            groups["seen" if one.trained else "unseen", name].add(one.id)
+    names = ("all", *(f"T={t}" for t in sorted({one.horizon for one in combinations})), *FAMILIES)
+    found: dict[str, dict[str, dict[str, float]]] = defaultdict(dict)
+    for part, name in product(PARTS, names):
+        if ids := groups[part, name]:
             scores = every.of(ids)
-            if scores.puzzles:
-                passed = {f"pass@{k}": scores.metrics[f"pass@{k}"] for k in KS}
-                right = [share for question, share in cells.items() if question.task_id in ids]
-                found[part][name] = {"combinations": scores.puzzles, **passed, "cells": float(np.mean(right))}
-    return {part: groups for part, groups in found.items() if groups}
+            passed = {f"pass@{k}": scores.metrics[f"pass@{k}"] for k in KS}
+            right = [share for question, share in cells.items() if question.task_id in ids]
+            found[part][name] = {"combinations": scores.puzzles, **passed, "cells": float(np.mean(right))}
+    return dict(found)
 
 
 def wrong_cells(answer: Grid, truth: Grid) -> int:
@@ -217,11 +215,6 @@ class Prediction(NamedTuple):
         size = "" if self.answer.shape == self.truth.shape else ", its size is {} x {}".format(*self.answer.shape)
         wrong = f"{self.wrong} of {self.truth.size} cells wrong{size}"
         return f"T={self.combination.horizon} ({seen}): {wrong}; {self.votes} of {self.voters} votes"
-
-
-def rollout(start: Grid, rule: Rule, steps: int) -> Grids:
-    """Return the grid at times 0, 1, ..., `steps`."""
-    return evolve(start[None], rule, range(max(steps, 0) + 1))[:, 0]
 
 
 def predictions(run: Path, rule: Rule, example: int, place: Place, data_folder: Path | None = None) -> list[Prediction]:

@@ -136,12 +136,10 @@ class GPT(nn.Module):
         self.backout = nn.Parameter(torch.full((1,), 0.2))
         layers = ngram.layers_in(depth)
         known = np.arange(config.vocab) if canonical is None else canonical
-        tables: list[NgramTables | None] = [None] * len(layers)
-        if ngram.rows and layers:
-            sizes = zip(layers, table_sizes(ngram, len(layers)), strict=True)
-            tables = [NgramTables(ngram, layer, of_layer, known, bos) for layer, of_layer in sizes]
-        memories = {str(n): NgramMemory(ngram, width, one) for n, one in zip(layers, tables, strict=True)}
-        self.memories = nn.ModuleDict(memories)
+        self.memories = nn.ModuleDict()
+        for number, sizes in zip(layers, table_sizes(ngram, len(layers)), strict=True):
+            tables = NgramTables(ngram, number, sizes, known, bos) if ngram.rows else None
+            self.memories[str(number)] = NgramMemory(ngram, width, tables)
         cos, sin = rotary(config.length, config.head_width)
         self.layer: Callable[..., Tensor] = layer
         self.output: Callable[..., Tensor] = output

@@ -7,7 +7,7 @@ Shapes: B rows, T tokens, D width of the model, P width of the composition (half
 from __future__ import annotations
 
 import math
-from itertools import islice
+from itertools import repeat
 
 import numpy as np
 import torch
@@ -49,12 +49,11 @@ def delay(x_BTD: Tensor, tokens: int) -> Tensor:
     return F.pad(x_BTD, (0, 0, tokens, 0))[:, : x_BTD.shape[1]]
 
 
-def table_sizes(config: NgramConfig, modules: int) -> list[list[list[int]]]:
-    """Return the rows of each table by module, order and head: no prime is used twice in the whole model."""
-    count = modules * ORDERS * config.heads
-    sizes = [1] * count if config.rows == 1 else list(islice(primes_from(config.rows), count))
-    nested = np.array(sizes).reshape(modules, ORDERS, config.heads)
-    return nested.tolist()
+def table_sizes(config: NgramConfig, modules: int) -> Integers:
+    """Return the rows of each table, [modules, O, H]: no prime is used twice in the whole model."""
+    sizes = repeat(1) if config.rows == 1 else primes_from(config.rows)
+    shape = modules, ORDERS, config.heads
+    return np.fromiter(sizes, np.int64, math.prod(shape)).reshape(shape)
 
 
 def hash_multipliers(layer: int, keys: int) -> Integers:
@@ -71,16 +70,15 @@ class NgramTables(nn.Module):
     sizes: Tensor
     offsets: Tensor
 
-    def __init__(self, config: NgramConfig, layer: int, sizes: list[list[int]], canonical: Integers, bos: int) -> None:
+    def __init__(self, config: NgramConfig, layer: int, sizes_OH: Integers, canonical: Integers, bos: int) -> None:
         super().__init__()
         self.before = int(canonical[bos])  # used before the first token
-        flat = np.array(sizes, dtype=np.int64)
-        offsets = flat.cumsum().reshape(flat.shape) - flat
+        offsets = sizes_OH.cumsum().reshape(sizes_OH.shape) - sizes_OH
         multipliers = hash_multipliers(layer, int(canonical.max()) + 1)
-        buffers = {"canonical": canonical, "multipliers": multipliers, "sizes": flat, "offsets": offsets}
+        buffers = {"canonical": canonical, "multipliers": multipliers, "sizes": sizes_OH, "offsets": offsets}
         for name, values in buffers.items():
             self.register_buffer(name, torch.tensor(values, dtype=torch.int64))
-        self.rows = Rows(int(flat.sum()), config.width // config.heads, sparse=False)
+        self.rows = Rows(int(sizes_OH.sum()), config.width // config.heads, sparse=False)
 
     def addresses(self, ids_BT: Tensor) -> Tensor:
         """Return the row of the flat table that each head of each order reads, [B, T, O * H]."""

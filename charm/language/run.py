@@ -115,11 +115,10 @@ class LMJob(Job):
         parts = {"model": self.model.state_dict(), "optimizer": checkpoint.optimizer_tensors(self.optimizers.all)}
         own: dict[str, Tensor] = {}
         for part, tensors in parts.items():
-            sharded = {name: value for name, value in tensors.items() if isinstance(value, DTensor)}
+            sharded = {name: tensors.pop(name) for name in [*tensors] if isinstance(tensors[name], DTensor)}
             own |= {f"{part}/{name}": value.to_local() for name, value in sharded.items()}
             if self.place.is_main:
-                whole = {name: value for name, value in tensors.items() if name not in sharded}
-                checkpoint.write_tensors(folder / f"{part}.safetensors", whole)
+                checkpoint.write_tensors(folder / f"{part}.safetensors", tensors)
         if own:
             checkpoint.write_tensors(folder / f"rows_{self.place.rank:04d}.safetensors", own)
 

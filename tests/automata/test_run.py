@@ -21,7 +21,6 @@ from charm.automata.run import (
     load_combinations,
     predictions,
     read_car_config,
-    rollout,
     train_car,
 )
 from charm.commands import car
@@ -249,8 +248,8 @@ def test_a_rollout_begins_with_its_input() -> None:
     start = np.zeros((8, 8), np.uint8)
     start[3, 2:5] = 1
     rule = parse_rule("B3/S23")
-    grids = rollout(start, rule, 2)
+    assert np.array_equal(evolve(start[None], rule, range(1))[:, 0], start[None])
+    grids = evolve(start[None], rule, range(3))[:, 0]
     assert np.array_equal(grids[0], start)
     assert np.array_equal(np.argwhere(grids[1]), [(2, 3), (3, 3), (4, 3)])
     assert np.array_equal(grids[2], start)
-    assert np.array_equal(rollout(start, rule, 0), start[None])
