@@ -32,6 +32,15 @@ class CarMemory(CoSEConfig):
     design: Literal["cose", "table"] = "cose"
     """cose: composition with a residual; table: one row per instance."""
 
+    @property
+    def transfers(self) -> bool:
+        """Whether the memory can be read for combinations that were never trained.
+
+        With rule and horizon as one factor there is no vector for them. A table gives the blank row, which is intended:
+        it shows what a model can do without knowing the rule.
+        """
+        return self.design == "table" or self.key == "rule+horizon"
+
 
 class CarSizes(NamedTuple):
     """Sizes of a memory; rows include the blank one."""

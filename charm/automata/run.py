@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Literal, NamedTuple
 import numpy as np
 
 from charm.automata import dataset
-from charm.automata.benchmark import HELD_OUT, Benchmark
+from charm.automata.benchmark import HELD_OUT
 from charm.automata.dataset import CarData, Combination
 from charm.automata.keys import CarMemory
 from charm.automata.rules import FAMILIES, Rule
@@ -65,25 +65,9 @@ def read_car_config(run: Path, data_folder: Path | None = None) -> CarConfig:
     return replace(config, data=replace(config.data, data=data_folder or config.data.data))
 
 
-def transfers(memory: CarMemory) -> bool:
-    """Return whether the memory can be read for combinations that were never trained.
-
-    With rule and horizon as one factor there is no vector for them. A table gives the blank row, which is intended: it
-    shows what a model can do without knowing the rule.
-    """
-    return memory.design == "table" or memory.key == "rule+horizon"
-
-
-def load_combinations(config: CarConfig) -> tuple[Benchmark, list[Combination]]:
-    """Load the benchmark of a run, and the combinations it is evaluated on."""
-    benchmark = dataset.load_benchmark(config.data)
-    every = dataset.combinations_of(benchmark, config.data)
-    return benchmark, [one for one in every if one.trained or transfers(config.memory)]
-
-
 def car_job(config: CarConfig, place: Place, say: Callable[[str], None] = print) -> ReasonerJob:
     """Make the training job of a configuration, with votes on held-out pairs of every evaluated combination."""
-    data, schema = dataset.assemble_car(config.data, transfers(config.memory))
+    data, schema = dataset.assemble_car(config.data, config.memory.transfers)
     model = CharmModel(config.reasoner, config.memory, schema, config.seed)
     score = partial(_score_checkpoint, config)
     examiner = Voting(config.evaluate_loops, config.evaluate_views, score, data.asked)
@@ -126,7 +110,7 @@ def evaluate(run: Path, options: CarEvaluation, place: Place) -> tuple[dict[str,
         if is_finished(run / "votes", step, protocol.loops, 0, run_of(run)):
             continue
         model = CharmModel.from_pretrained(folder_of(run, step), place.device)
-        benchmark, asked = load_combinations(config)
+        benchmark, asked = dataset.load_combinations(config.data, config.memory.transfers)
         data = dataset.question_set(benchmark, asked, model.instances, config.data.canvas)
         request = Request(model, data, protocol.loops, batch=options.batch)
         vote(request, place, run / "votes", step, run_of(run))
@@ -183,7 +167,7 @@ def _score_checkpoint(config: CarConfig, out: Path, step: int) -> dict[str, floa
 def _score_run(
     config: CarConfig, run: Path, protocol: Protocol, name: str, steps: Sequence[int] | None = None
 ) -> dict[str, Any]:
-    benchmark, asked = load_combinations(config)
+    benchmark, asked = dataset.load_combinations(config.data, config.memory.transfers)
     data = dataset.question_set(benchmark, asked, Instances(), config.data.canvas)
     questions, ballots = load_ballots(run / "votes", protocol, steps, Expected(data.asked, run_of(run)))
     found = {
@@ -222,7 +206,7 @@ def predictions(run: Path, rule: Rule, example: int, place: Place, data_folder: 
     if not 0 <= example < HELD_OUT:
         raise CharmError(f"the example must be in 0..{HELD_OUT - 1}, got {example}")
     config = read_car_config(run, data_folder)
-    benchmark, asked = load_combinations(config)
+    benchmark, asked = dataset.load_combinations(config.data, config.memory.transfers)
     chosen = sorted((one for one in asked if one.rule == rule), key=lambda one: one.horizon)
     if not chosen:
         raise CharmError(f"rule {rule} is not one of the {len(benchmark.rules)} rules of {run}")

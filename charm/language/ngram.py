@@ -93,8 +93,7 @@ class NgramTables(nn.Module):
 
     def forward(self, ids_BT: Tensor) -> Tensor:
         """Return the vectors that all heads read, 2-grams first, [B, T, O * W]."""
-        addresses = self.addresses(ids_BT)
-        return read_dense(self.rows, addresses).flatten(-2)
+        return read_dense(self.rows, self.addresses(ids_BT)).flatten(-2)
 
 
 class TokenComposer(nn.Module):

@@ -49,7 +49,7 @@ def parameter_groups(model: GPT, config: LMConfig) -> dict[str, list[dict[str, A
     def adamw(parameters: Any, lr: float, betas: tuple[float, float], decay: float) -> dict[str, Any]:
         return {"params": list(parameters), "lr": lr, "betas": betas, "weight_decay": decay}
 
-    groups = {
+    return {
         "muon": [
             muon(list(model.blocks.parameters()), rates.matrix_lr),
             muon(maps, rates.matrix_lr * dense_multiplier),
@@ -65,7 +65,6 @@ def parameter_groups(model: GPT, config: LMConfig) -> dict[str, list[dict[str, A
         ],
         "tables": [adamw(tables, rates.memory_lr * multiplier * by_batch, (0.8, 0.995), 0.0)],
     }
-    return {kind: [group for group in some if group["params"]] for kind, some in groups.items()}
 
 
 class LMOptimizers(OptimizerSet):

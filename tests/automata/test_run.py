@@ -9,7 +9,7 @@ import torch
 import tyro
 
 from charm.automata.benchmark import HELD_OUT, BenchmarkConfig, read_benchmark
-from charm.automata.dataset import Combination, answer_key
+from charm.automata.dataset import Combination, answer_key, load_combinations
 from charm.automata.presets import CAR_PRESETS, car_preset
 from charm.automata.rules import evolve, parse_rule
 from charm.automata.run import (
@@ -18,7 +18,6 @@ from charm.automata.run import (
     Prediction,
     evaluate,
     grouped_scores,
-    load_combinations,
     predictions,
     read_car_config,
     train_car,
@@ -125,7 +124,7 @@ def test_scores_by_group_on_hand_made_votes(home: Path) -> None:
     Wrong answers are wrong in every cell.
     """
     config = toy_config(home)
-    benchmark, asked = load_combinations(config)
+    benchmark, asked = load_combinations(config.data)
     answers = answer_key(benchmark, asked)
     questions = tuple(answers)
     horizon = {one.id: one.horizon for one in asked}
@@ -155,7 +154,7 @@ def test_scores_by_group_on_hand_made_votes(home: Path) -> None:
 
 
 def test_a_run_shows_its_answers_with_wrong_cells_marked(run: Path, home: Path) -> None:
-    benchmark, _ = load_combinations(read_car_config(run))
+    benchmark, _ = load_combinations(read_car_config(run).data)
     rule = benchmark.rules[2]
     found = predictions(run, rule, 1, HERE)
     assert [one.combination.horizon for one in found] == [1, 2]
