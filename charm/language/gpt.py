@@ -251,15 +251,13 @@ def components(config: GPTConfig, ngram: NgramConfig) -> dict[str, int]:
     """Count the parameters of a model by component, without allocating them."""
     with torch.device("meta"):
         model = GPT(config, ngram, seed=None)
-    backbone = ("embedding", "head", "value tables", "blocks", "scalars")
-    counts = dict.fromkeys((*backbone, "backbone", "memory tables", "memory maps"), 0)  # a sum after its parts
-    for name, parameter in model.named_parameters():
-        part = name.split(".")[0]
-        if part == "memories":
-            part = "memory tables" if ".tables." in name else "memory maps"
-        part = "value tables" if part == "values" else part
-        counts[part if part in counts else "scalars"] += parameter.numel()
-    counts["backbone"] = sum(counts[name] for name in backbone)
-    counts["memory"] = counts["memory tables"] + counts["memory maps"]
-    counts["total"] = counts["backbone"] + counts["memory"]
-    return counts
+
+    def size(part: nn.Module) -> int:
+        return sum(parameter.numel() for parameter in part.parameters())
+
+    parts = {"embedding": model.embedding, "head": model.head, "value tables": model.values, "blocks": model.blocks}
+    counts = {name: size(part) for name, part in parts.items()}
+    total, memory = size(model), size(model.memories)
+    tables = sum(map(size, model.ngram_tables()))
+    counts |= {"scalars": total - memory - sum(counts.values()), "backbone": total - memory}  # a sum after its parts
+    return counts | {"memory tables": tables, "memory maps": memory - tables, "memory": memory, "total": total}
