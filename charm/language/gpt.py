@@ -91,12 +91,10 @@ class GPTBlock(nn.Module):
 
     @torch.no_grad()
     def draw(self, generator: torch.Generator) -> None:
-        """Draw initial weights; a block initially adds nothing."""
+        """Draw initial weights. The two output maps stay zero, so a block initially adds nothing."""
         for layer in (self.attention.query, self.attention.key, self.attention.value):
             draw_uniform(layer, generator)
         draw_uniform(self.widen, generator, scale=0.4)
-        self.attention.output.weight.zero_()
-        self.narrow.weight.zero_()
         if self.attention.value_gate is not None:
             self.attention.value_gate.weight.uniform_(0, 0.02, generator=generator)
 

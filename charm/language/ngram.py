@@ -25,7 +25,7 @@ KERNEL, DILATION = 4, 3  # of the short convolution
 
 
 class CastLinear(nn.Linear):
-    """A map without bias that computes in the type of its input; `draw_uniform` or a zero fill initialises it."""
+    """A map without bias that computes in the type of its input; zero until `draw_uniform` draws it."""
 
     weight: nn.Parameter
 
@@ -33,7 +33,7 @@ class CastLinear(nn.Linear):
         super().__init__(inputs, outputs, bias=False)
 
     def reset_parameters(self) -> None:
-        """Do nothing: all weights are drawn together, from one generator."""
+        self.weight.data.zero_()  # all weights are drawn together, from one generator
 
     def forward(self, x: Tensor) -> Tensor:
         return F.linear(x, self.weight.to(x.dtype))
@@ -179,7 +179,6 @@ class NgramMemory(nn.Module):
             if isinstance(part, CastLinear):
                 draw_uniform(part, generator)
         self.value.weight.zero_()
-        self.convolution.weight.zero_()
 
 
 @torch.no_grad()
