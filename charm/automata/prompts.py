@@ -101,7 +101,7 @@ def score_answers(prompts: Path, answers: Path) -> dict[str, dict[str, float]]:
     for where, line in _lines(answers):
         if "id" not in line or "answer" not in line:
             raise CharmError(f'{where}: expected the fields "id" and "answer", got {", ".join(line) or "none"}')
-        if line["id"] not in puzzles:
+        if str(line["id"]) not in puzzles:
             raise CharmError(f"{where}: {line['id']!r} is not among the {len(puzzles)} puzzles of {prompts}")
         given[line["id"]].append(line["answer"])
         if len(given[line["id"]]) > ATTEMPTS:
