@@ -112,8 +112,8 @@ def view_tokens(
 ) -> tuple[Tensor, Tensor | None]:
     """Return token canvases uint8 [N, S*S] of the inputs and, if requested, the outputs of pairs under views.
 
-    Equal to `place(view.apply(grid), side, top, left, scale)` cell by cell, as a test checks. Without `scale_N` nothing
-    is enlarged.
+    Equal to `place(view.apply(grid), side, top, left)` cell by cell, as a test checks. With `scale_N` grids are enlarged;
+    on large canvases inputs have no boundary, and that of outputs has its corner.
     """
     cells, reads = bank.cells, turned_reads(bank, keys, pair_N, row_N)
     token_NC = keys.colors[row_N] + FIRST_COLOR
