@@ -19,7 +19,7 @@ from charm.arrays import read_arrays
 from charm.config import checked
 from charm.errors import CharmError, charm_errors
 from charm.files import write_atomically
-from charm.tasks.view import VIEWS, View
+from charm.tasks.view import VIEWS
 
 MOST_BYTES = 2**28  # of an index on disk: 64 million rows
 
@@ -36,17 +36,20 @@ class Instances:
         self._rows: list[RowNumbers] = []  # puzzle number -> its rows
         self._codes: list[npt.NDArray[np.uint32]] = []  # and their views
         self._count = 1
-        self.memo: dict[str, Any] = {}  # what was computed from all rows, by name; new rows empty it
+        self.keys: Any = None  # of all rows, once `Keys.of` has decoded them; new rows empty it
 
     def __len__(self) -> int:
         """Number of rows, including the blank one."""
         return self._count
 
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Instances):
-            return NotImplemented
+    def starts_with(self, other: Instances) -> bool:
+        """Return whether all puzzles and rows of the other are our first ones."""
         tables = zip(self.table(), other.table(), strict=True)
-        return self.puzzles == other.puzzles and all(np.array_equal(a, b) for a, b in tables)
+        same_rows = all(np.array_equal(own[: len(first)], first) for own, first in tables)
+        return self.puzzles[: len(other.puzzles)] == other.puzzles and same_rows
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Instances) and self.starts_with(other) and other.starts_with(self)
 
     __hash__ = None  # type: ignore[assignment]  # it grows
 
@@ -70,7 +73,7 @@ class Instances:
             self._rows[number] = np.concatenate([self._rows[number], new_rows])
             self._codes[number] = np.concatenate([self._codes[number], new])
             self._count += len(new)
-            self.memo.clear()
+            self.keys = None
         rows, known = self._rows[number], self._codes[number]
         order = np.argsort(known)
         return rows[order[np.searchsorted(known, codes, sorter=order)]]
@@ -82,12 +85,6 @@ class Instances:
     def codes(self, puzzle: str) -> npt.NDArray[np.uint32]:
         """Return the views of a puzzle, in the order of `rows`."""
         return self._codes[self.number(puzzle)]
-
-    def row(self, puzzle: str, view: View) -> int:
-        place = np.flatnonzero(self.codes(puzzle) == view.code)
-        if not len(place):
-            raise CharmError(f"puzzle {puzzle} has no row for the view ({view})")
-        return int(self.rows(puzzle)[place[0]])
 
     def __contains__(self, puzzle: object) -> bool:
         return puzzle in self._number

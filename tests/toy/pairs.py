@@ -82,6 +82,11 @@ def key_at(instances: Instances, row: int) -> tuple[str, View]:
     return instances.puzzles[puzzle[row]], View.from_code(int(code[row]))
 
 
+def row_of(instances: Instances, puzzle: str, view: View) -> int:
+    """Return the memory row of a puzzle under a view."""
+    return int(instances.rows(puzzle)[instances.codes(puzzle).tolist().index(view.code)])
+
+
 def make_stream(slots: int = 8, seed: int = 0) -> Stream:
     """A stream over three blocks of twenty pairs of random shapes."""
     rng = np.random.default_rng(0)
