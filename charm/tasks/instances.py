@@ -32,7 +32,8 @@ class Instances:
     def __init__(self) -> None:
         self.puzzles: list[str] = []  # puzzle number -> task id
         self._number: dict[str, int] = {}
-        self._chunks: list[tuple[int, npt.NDArray[np.uint32]]] = []  # (puzzle number, codes), in row order
+        # (puzzle number, codes) in row order, beginning with the blank row
+        self._chunks: list[tuple[int, npt.NDArray[np.uint32]]] = [(-1, np.zeros(1, np.uint32))]
         self._rows: list[RowNumbers] = []  # puzzle number -> its rows
         self._codes: list[npt.NDArray[np.uint32]] = []  # and their views
         self._count = 1
@@ -97,20 +98,19 @@ class Instances:
 
     def table(self) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.uint32]]:
         """Return puzzle number and view code of every row; the blank row has puzzle -1 and code 0."""
-        numbers = np.array([-1, *(number for number, _ in self._chunks)], np.int32)
-        lengths = [1, *(len(codes) for _, codes in self._chunks)]
-        codes = np.concatenate([np.zeros(1, np.uint32), *(codes for _, codes in self._chunks)])
-        return np.repeat(numbers, lengths), codes
+        numbers = np.array([number for number, _ in self._chunks], np.int32)
+        chunks = [codes for _, codes in self._chunks]
+        return np.repeat(numbers, list(map(len, chunks))), np.concatenate(chunks)
 
     def copy(self) -> Instances:
         """Return a copy that can grow independently."""
-        return Instances.from_chunks(self.puzzles, self._chunks)
+        return Instances.from_chunks(self.puzzles, self._chunks[1:])
 
     def save(self, path: Path) -> None:
         """Write one compressed .npz without pickled objects, whole or not at all."""
-        numbers = np.array([number for number, _ in self._chunks], np.int32)
-        lengths = np.array([len(codes) for _, codes in self._chunks], np.int32)
-        codes = np.concatenate([np.zeros(0, np.uint32), *(codes for _, codes in self._chunks)])
+        numbers = np.array([number for number, _ in self._chunks[1:]], np.int32)
+        lengths = np.array([len(codes) for _, codes in self._chunks[1:]], np.int32)
+        codes = self.table()[1][1:]
         names = np.frombuffer(json.dumps(self.puzzles).encode(), np.uint8)
         write = partial(np.savez_compressed, puzzles=names, number=numbers, length=lengths, code=codes)
         write_atomically(path, write)
