@@ -151,7 +151,7 @@ def fetch_concept_arc(data: Path | None = None, from_folder: Path | None = None)
 
     The tasks are checked against the pinned hash before existing files are replaced.
     """
-    content = _folder_content(from_folder) if from_folder else _archive_content(_download(CONCEPT_ARC_URL))
+    content = _folder_content(from_folder) if from_folder else _download()
     source = _concept_arc(content, str(from_folder or CONCEPT_ARC_URL))
     target = data_dir(data) / CONCEPT_ARC
     with charm_errors(f"{target}: ConceptARC cannot be written", OSError), whole_folder(target) as scratch:
@@ -207,13 +207,21 @@ def _folder_content(folder: Path) -> dict[str, bytes]:
         return {name: file.read_bytes() for name, file in files.items() if file.is_file()}
 
 
-def _archive_content(archive: bytes) -> dict[str, bytes]:
-    """Return the same files from the repository's archive, where everything is in one folder."""
+def _download() -> dict[str, bytes]:
+    """Download the same files in the repository's archive, where everything is in one folder."""
+    try:
+        with urllib.request.urlopen(CONCEPT_ARC_URL, timeout=60) as response:
+            archive = BytesIO(response.read())
+    except (OSError, HTTPException) as error:  # URLError, HTTPError and time-outs are OSErrors
+        raise CharmError(
+            f"ConceptARC cannot be downloaded from {CONCEPT_ARC_URL} ({getattr(error, 'reason', error)}); "
+            "`charm data fetch concept-arc --from-folder COPY` uses a copy of that repository instead"
+        ) from error
     contents = {}
     damage = (tarfile.TarError, zlib.error, EOFError, OSError)
     with (
         charm_errors(f"the archive from {CONCEPT_ARC_URL} is damaged", *damage),
-        tarfile.open(fileobj=BytesIO(archive), mode="r:gz") as tar,
+        tarfile.open(fileobj=archive, mode="r:gz") as tar,
     ):
         for member in tar:
             name = member.name.partition("/")[2]
@@ -221,17 +229,6 @@ def _archive_content(archive: bytes) -> dict[str, bytes]:
             if file is not None:
                 contents[name] = file.read()
     return contents
-
-
-def _download(url: str) -> bytes:
-    try:
-        with urllib.request.urlopen(url, timeout=60) as response:
-            return bytes(response.read())
-    except (OSError, HTTPException) as error:  # URLError, HTTPError and time-outs are OSErrors
-        raise CharmError(
-            f"ConceptARC cannot be downloaded from {url} ({getattr(error, 'reason', error)}); "
-            "`charm data fetch concept-arc --from-folder COPY` uses a copy of that repository instead"
-        ) from error
 
 
 def load_available(data: Path | None = None) -> list[Source]:
