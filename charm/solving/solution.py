@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from charm.devices import Place
 from charm.evaluation.calibration import Calibration
-from charm.evaluation.predict import Judgements, Request, predict
 from charm.evaluation.protocols import Ballot
 from charm.evaluation.ranking import Candidate, Submission, attempts, rank, write_submission
 from charm.models.model import CharmModel
@@ -214,31 +212,10 @@ def next_views(views: int, limit: int, seconds_per_view: float, left: float) -> 
     return min(2 * views, limit, views + max(affordable, 0))
 
 
-def vote(
-    model: CharmModel,
-    data: Dataset,
-    votes: dict[int, Votes],
-    views: int,
-    batch: int,
-    place: Place,
-    stop: Callable[[], bool] = lambda: False,
-    judgements: Judgements | None = None,
-    only: Collection[int] | None = None,
-    earlier: Sequence[Mapping[int, Votes]] = (),
-    fill: bool = False,
-) -> dict[Question, list[Candidate]]:
-    """Rank the votes of this many views; those already in `votes` are not made again, and new ones join them.
-
-    So it is with a writer's `judgements`. Only the questions in `only` are asked, if it is given; the earlier votes on
-    the others count. Once `stop()` is true, the votes made so far are ranked. Votes of other models, `earlier`, join.
-    With `fill` all batches are full, for a compiled model.
-    """
-    reasoner = model.config.reasoner
-    depths = reasoner.voting_steps
-    request = Request(model, data, depths, views, batch, fill=fill, only=only, judgements=judgements, stop=stop)
-    votes |= predict(request, place, votes)
-    ballots = [Ballot(one) for some in (*earlier, votes) for one in some.values()]
-    ranking = rank(ballots, data.questions, "likelihood" if reasoner.judges else "votes")
+def ranked_answers(model: CharmModel, data: Dataset, votes: Mapping[int, Votes]) -> dict[Question, list[Candidate]]:
+    """Rank the votes, which are by depth, as the network has it: by likelihood if it judges."""
+    order = "likelihood" if model.config.reasoner.judges else "votes"
+    ranking = rank([Ballot(one) for one in votes.values()], data.questions, order)
     # Scores rank empty grids too; here attempts are not spent on them.
     return {
         question: [one for one in ranking.top(number, CANDIDATES + 1) if one.grid.size][:CANDIDATES]

@@ -20,6 +20,7 @@ from charm.config import to_json
 from charm.continual.drift import changed_values, snapshot
 from charm.errors import CharmError
 from charm.evaluation.calibration import RECORD, Calibration, RightCount
+from charm.evaluation.predict import Request
 from charm.evaluation.ranking import Candidate, Submission, attempts
 from charm.files import fingerprint, write_sealed
 from charm.models.canvas.backbone import Reasoner
@@ -437,15 +438,15 @@ def counted_votes(ticks: Ticks, patch: pytest.MonkeyPatch) -> list[int]:
     """Let a view vote in a second; what is returned lists the views of every vote."""
     voted: list[int] = []
 
-    def vote(model: object, data: Dataset, votes: dict[int, Any], views: int, *rest: object) -> dict[Any, Any]:
+    def vote(request: Request, place: object, votes: dict[int, Any]) -> dict[int, Any]:
         before = len(votes[0].question_V) if votes else 0
-        ticks.now += views - before
-        votes[0] = Mock(question_V=np.zeros(views, np.int64))  # those of earlier rounds are not made again
-        votes[0].__len__ = lambda self: views
-        voted.append(views)
-        return {question: [] for question in data.questions}
+        assert request.views is not None
+        ticks.now += request.views - before  # those of earlier rounds are not made again
+        voted.append(request.views)
+        return {0: Mock(question_V=np.zeros(request.views, np.int64))}
 
-    patch.setattr(module, "vote", vote)
+    patch.setattr(module, "predict", vote)
+    patch.setattr(module, "ranked_answers", lambda model, data, votes: {question: [] for question in data.questions})
     return voted
 
 
@@ -497,14 +498,12 @@ def test_the_clock_starts_with_the_first_update(base: Path, unseen: Path, monkey
 def agreeing_votes(ticks: Ticks, patch: pytest.MonkeyPatch, *disagree: int) -> list[int]:
     """As `counted_votes`, but all views give one answer, except in the votes of these numbers (from 0)."""
     voted = counted_votes(ticks, patch)
-    count = module.vote
 
-    def vote(model: object, data: Dataset, votes: dict[int, Any], views: int, *rest: object) -> dict[Any, Any]:
-        found = count(model, data, votes, views, *rest)  # type: ignore[arg-type]
-        agreed = views - (len(voted) - 1 in disagree)
-        return {question: [Candidate(np.ones((1, 1), np.uint8), 0, agreed, agreed, 1.0)] for question in found}
+    def ranked(model: object, data: Dataset, votes: object) -> dict[Question, list[Candidate]]:
+        agreed = voted[-1] - (len(voted) - 1 in disagree)
+        return {question: [Candidate(np.ones((1, 1), np.uint8), 0, agreed, agreed, 1.0)] for question in data.questions}
 
-    patch.setattr(module, "vote", vote)
+    patch.setattr(module, "ranked_answers", ranked)
     return voted
 
 

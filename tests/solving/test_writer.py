@@ -16,7 +16,7 @@ from charm.arc.run import train
 from charm.commands.solve import solve as command
 from charm.devices import has_bfloat16
 from charm.errors import CharmError
-from charm.evaluation.predict import Judgements
+from charm.evaluation.predict import Judgements, Request, predict
 from charm.evaluation.ranking import Candidate, Submission, attempts
 from charm.models.model import CharmModel
 from charm.models.writer import asking, writing
@@ -28,7 +28,7 @@ from charm.solving import starts
 from charm.solving.group import Solver, first_views
 from charm.solving.options import Mode, SolveOptions, WriterRecipe
 from charm.solving.scores import interval, measured, scores_table
-from charm.solving.solution import Clock, Publish, Say, Solution, vote
+from charm.solving.solution import Clock, Publish, Say, Solution, ranked_answers
 from charm.solving.solver import choose, groups_of, load_tasks, solve
 from charm.solving.starts import NewVectors, WriterAdaptation, rate_at
 from charm.tasks.dataset import Dataset
@@ -609,12 +609,14 @@ def test_votes_copy_the_writer_once_for_each_round_and_judge_only_what_is_new(
     judgements: Judgements = {}
     judged_in = []  # how many judgements each round had at its end
     for views in (1, 2, 4, 8):
-        in_rounds = vote(model, data, votes, views, 2, HERE, judgements=judgements)
+        request = Request(model, data, (1,), views, 2, judgements=judgements)
+        votes = predict(request, HERE, votes)
         judged_in.append(len(judgements))
     assert len(copies) == 4 + len({*judged_in} - {0})  # to write, and to judge if there is something new
     read = sum(counts)
     counts.clear()
-    assert confidences(in_rounds) == confidences(vote(model, data, {}, 8, 2, HERE))
+    in_rounds, at_once = votes, predict(Request(model, data, (1,), 8, 2), HERE)
+    assert confidences(ranked_answers(model, data, in_rounds)) == confidences(ranked_answers(model, data, at_once))
     assert read == sum(counts) == len(judgements) > 0
 
 
