@@ -8,12 +8,15 @@ A process sends ("ready", None) once it can take jobs. For each job it sends any
 from __future__ import annotations
 
 import math
+import multiprocessing
+import traceback
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
+from pathlib import Path
 from typing import Any
 
 from charm import processes
@@ -43,6 +46,13 @@ class Worker:
     ready: bool = False
 
 
+class _Unpublished(BaseException):
+    """Whoever receives the news of a job could not take them."""
+
+    def __init__(self, error: Exception) -> None:
+        self.error = error
+
+
 class Crew:
     """Gives each process its next job as soon as it is free.
 
@@ -63,6 +73,35 @@ class Crew:
         self.start, self.order, self.news, self.ended = start, order, news, ended
         self.workers: dict[Connection, Worker] = {}
         self.lost = "no device"  # why the last device was given up
+
+    def run_here(self, work: Callable[[Any, Callable[[Any], None]], str | None], retry: bool) -> None:
+        """Do jobs in this process, until one fails unexpectedly: it and those after it wait for `run`.
+
+        The failure may have harmed this process for good, as an error of CUDA does. `work(order, tell)` does a job; an
+        exception of who receives its news is no fault of the job. Without `retry` all exceptions are passed on.
+        """
+
+        def tell(content: Any) -> None:
+            try:
+                self.news(self.waiting[0], content)
+            except Exception as error:
+                raise _Unpublished(error) from None
+
+        while self.waiting:
+            job = self.waiting[0]
+            try:
+                problem = work(self.order(job, len(self.waiting)), tell)
+            except _Unpublished as error:
+                raise error.error from None
+            except Exception as error:
+                if not retry:
+                    raise
+                problem = failure(error)
+                if not multiprocessing.current_process().daemon:  # which may start no process
+                    job.tries, job.problem = 1, problem
+                    return
+            self.waiting.popleft()
+            self.ended(job, problem)
 
     def run(self, devices: Sequence[str]) -> None:
         """Do all jobs. A device whose process cannot get ready is given up, and the others take over."""
@@ -133,3 +172,11 @@ class Crew:
             self.ended(job, reason)
         if self.waiting:
             self._start(worker.device)
+
+
+def failure(error: Exception) -> str:
+    """Put an unexpected exception on one line: its type, its message and where it was raised."""
+    message = str(error).strip().splitlines()
+    at = traceback.extract_tb(error.__traceback__)[-1:]
+    where = "".join(f" ({Path(frame.filename).name}, line {frame.lineno})" for frame in at)
+    return f"{type(error).__name__}{f': {message[0]}' if message else ''}{where}"
