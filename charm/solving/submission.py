@@ -20,6 +20,7 @@ from charm.evaluation.ranking import ATTEMPTS, NO_ANSWER, JsonGrid, Submission, 
 from charm.files import fingerprint, lock_file, read_json, sweep
 from charm.progress import say
 from charm.runs.checkpoint import newest_checkpoint
+from charm.runs.folder import differences
 from charm.solving.options import SolveOptions
 from charm.solving.solution import Solution
 from charm.solving.vote_log import TaskCourse, VoteLine, VoteLog, begin_course, read_log, round_json, votes_file
@@ -221,31 +222,19 @@ def write_sets(path: Path, submission: Submission, sets: Mapping[str, Sequence[t
 
 def _refuse_other_settings(path: Path, before: VoteLine, now: VoteLine) -> None:
     """Refuse to mix answers of different models or recipes."""
-    old, new = (_flat(about["settings"]) for about in (before, json.loads(json.dumps(now))))
-    differences = []
-    for name in dict.fromkeys((*new, *old)):
-        if old.get(name) == new.get(name):
-            continue
+    changes = []
+    for name, *values in differences(before["settings"], json.loads(json.dumps(now["settings"]))):
         if name == "weights":
             was, model = before["model"], now["model"]
-            differences.append(f"model {was}, now {model}" if was != model else f"other weights of the model {model}")
+            changes.append(f"model {was}, now {model}" if was != model else f"other weights of the model {model}")
         else:
-            values = ("the default" if one.get(name) is None else one[name] for one in (old, new))
-            differences.append(f"--{name.replace('_', '-')} {', now '.join(map(str, values))}")
-    if differences:
+            was, value = ("the default" if one is None else one for one in values)
+            changes.append(f"--{name.replace('_', '-')} {was}, now {value}")
+    if changes:
         raise CharmError(
-            f"{path} was solved with other settings ({'; '.join(differences)}); use the earlier ones to "
+            f"{path} was solved with other settings ({'; '.join(changes)}); use the earlier ones to "
             "resume it, choose another --out, or use --replace to start over"
         )
-
-
-def _flat(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return settings by their names on the command line."""
-    flat: dict[str, Any] = {}
-    for name, value in settings.items():
-        inner = {f"{name}.{key}": one for key, one in value.items()} if isinstance(value, dict) else {}
-        flat |= inner or {name: value}
-    return flat
 
 
 def _is_entry(entry: object) -> TypeGuard[list[dict[str, JsonGrid]]]:
