@@ -220,7 +220,7 @@ def score_checkpoint(config: TrainConfig, data: DataConfig, out: Path, step: int
     """
     views, votes, made_by = config.evaluate_views, out / "votes", run_of(out)
     protocol = replace(standard(config), views=views or "all")
-    asked_alike = [one for one in passes(votes) if is_finished(votes, one, protocol.loops, views, made_by)]
+    asked_alike = [one for one in by_step(votes) if is_finished(votes, one, protocol.loops, views, made_by)]
     for one in damaged_passes(votes):  # they do not end a training, but `charm eval` asks for them
         say(f"the votes of step {one} are missing or damaged and do not count")
     evaluation = evaluate_votes(votes, protocol, data, asked_alike)
