@@ -49,9 +49,9 @@ from charm.models.canvas.training import HostCopy
 from charm.runs.settings import TrainConfig
 from charm.solving.group import Solver
 from charm.solving.options import SolveOptions
-from charm.solving.solution import VOTE_SHARE, Clock, Solution, ranked_answers
+from charm.solving.solution import Clock, Solution, ranked_answers
 from charm.solving.solver import choose
-from charm.solving.starts import NewRows
+from charm.solving.starts import VOTE_SHARE, NewRows
 from charm.tasks.dataset import Dataset, answers_of
 from charm.tasks.keyed import key_of
 from charm.tasks.sequences import LONGEST

@@ -26,21 +26,13 @@ from charm.runs.checkpoint import newest_checkpoint
 from charm.runs.settings import solving_config
 from charm.runs.votes import Votes, merge
 from charm.solving.options import SolveOptions
-from charm.solving.solution import (
-    Clock,
-    Publish,
-    Say,
-    Solution,
-    improved,
-    next_views,
-    ranked_answers,
-    voting_seconds,
-)
+from charm.solving.solution import Clock, Publish, Say, Solution, improved, ranked_answers
 from charm.solving.starts import LOOK_EVERY, SMALLEST_BATCH, NewRows, NewVectors, StartingPoint
 from charm.tasks.dataset import DataConfig
 from charm.tasks.task import Question, Task, digits
 from charm.training.learner import compile_network, retreating
 
+VOTE_MARGIN = 1.5  # safety factor on the measured cost of a view
 FIRST_VIEWS = 8  # vote in a first round; fewer where time is short
 EARLY_COST = 0.01  # of the time: early answers that cost more are the last ones
 EARLY_SECONDS = 60.0  # groups with less time have no answers between the first updates and the last
@@ -57,6 +49,17 @@ def first_views(cost: float, left: float, unmeasured: int = FIRST_VIEWS) -> int:
     if left <= 0:
         return 1
     return max(1, min(FIRST_VIEWS, int(left / cost))) if cost else unmeasured
+
+
+def voting_seconds(seconds: float, seconds_per_view: float, views: int, share: float) -> float:
+    """Return the seconds to reserve for voting: the expected cost of all views, at most `share` of the budget."""
+    return min(share * seconds, VOTE_MARGIN * seconds_per_view * views)
+
+
+def next_views(views: int, limit: int, seconds_per_view: float, left: float) -> int:
+    """Return the number of views after the next round: twice as many, or what the time allows, or no more."""
+    affordable = int(left / max(seconds_per_view, 1e-9))
+    return min(2 * views, limit, views + max(affordable, 0))
 
 
 class Solver:
@@ -125,6 +128,7 @@ class TaskGroup:
         self.unasked = {*self.data.questions}  # without a vote so far
         # A task of few colours has fewer different views than may vote.
         self.views = {one.task_id: len(self.data.question_rows(one)) for one in self.data.questions}
+        self.depths = len(solver.reasoner.voting_steps)  # votes of a view on a question
         self.votes: dict[int, Votes] = {}  # of the weights as they are
         self.judgements: Judgements = {}
         self.found: dict[str, Solution] = {}
@@ -254,8 +258,7 @@ class TaskGroup:
         if without and clock.left > far_too_late:
             self.ask(1, lambda: clock.left <= far_too_late, without)
         found = ranked_answers(self.start.model, self.data, self.votes)
-        each = len(self.solver.reasoner.voting_steps)
-        cast = {one: each * min(views, self.views[one.task_id]) for one in questions}
+        cast = {one: self.depths * min(views, self.views[one.task_id]) for one in questions}
         first = {one: ranked[0] for one, ranked in found.items() if ranked and ranked[0].votes == cast[one]}
         agrees = len(first) == len(questions)
         self.agreed = {one: digits(best.grid) for one, best in first.items()} if agrees else None
@@ -301,12 +304,7 @@ class TaskGroup:
             own = {question: found.get(question, []) for question in self.data.questions if question.task_id == name}
             voted = 0 if self.unasked & own.keys() else min(views, self.views[name])
             how = (self.updates, voted, self.loss, self.exact, self.clock.spent)
-            new = Solution(
-                *(own, *how),
-                per_view=len(reasoner.voting_steps),
-                sure=reasoner.sure,
-                calibration=self.solver.calibration,
-            )
+            new = Solution(own, *how, per_view=self.depths, sure=reasoner.sure, calibration=self.solver.calibration)
             better[name] = improved(self.found.get(name), new)
         self.found |= better
         self.publish(better)

@@ -18,8 +18,6 @@ from charm.tasks.svg import block, row
 from charm.tasks.task import Grid, Question
 from charm.tasks.text import grid_lines
 
-VOTE_SHARE = 0.3  # of a task's time is kept for voting at most
-VOTE_MARGIN = 1.5  # safety factor on the measured cost of a view
 CANDIDATES = 1000  # of each question are kept at most
 LEARNED = 0.5  # share of the last demonstrations exact, below which an answer is doubted
 AGREED = 0.5  # share of the votes, below which views disagree
@@ -199,17 +197,6 @@ class Clock:
     def share(self, tasks: int) -> Clock:
         """Make a clock for the next of the remaining tasks; time that a task leaves is shared by the others."""
         return Clock(max(self.left, 1e-3) / tasks, self._now)
-
-
-def voting_seconds(seconds: float, seconds_per_view: float, views: int, share: float = VOTE_SHARE) -> float:
-    """Return the seconds to reserve for voting: the expected cost of all views, at most `share` of the budget."""
-    return min(share * seconds, VOTE_MARGIN * seconds_per_view * views)
-
-
-def next_views(views: int, limit: int, seconds_per_view: float, left: float) -> int:
-    """Return the number of views after the next round: twice as many, or what the time allows, or no more."""
-    affordable = int(left / max(seconds_per_view, 1e-9))
-    return min(2 * views, limit, views + max(affordable, 0))
 
 
 def ranked_answers(model: CharmModel, data: Dataset, votes: Mapping[int, Votes]) -> dict[Question, list[Candidate]]:

@@ -30,11 +30,11 @@ from charm.models.network import AskedBatch
 from charm.runs.checkpoint import newest_checkpoint
 from charm.solving import group as module
 from charm.solving import solver as solving
-from charm.solving.group import Solver
+from charm.solving.group import Solver, next_views, voting_seconds
 from charm.solving.options import Mode, SolveOptions, WriterRecipe
-from charm.solving.solution import Clock, Publish, Say, Solution, improved, next_views, voting_seconds
+from charm.solving.solution import Clock, Publish, Say, Solution, improved
 from charm.solving.solver import _work, load_tasks, sets_of, solve, solve_devices, sources_of
-from charm.solving.starts import NewRows, fitting_batch
+from charm.solving.starts import VOTE_SHARE, NewRows, fitting_batch
 from charm.solving.vote_log import round_json
 from charm.tasks.dataset import Dataset
 from charm.tasks.keys import MemoryConfig
@@ -569,8 +569,8 @@ def test_options_of_writers_are_refused_for_other_models(
 
 
 def test_the_plan_by_hand() -> None:
-    assert voting_seconds(1000.0, 0.1, 128) == pytest.approx(19.2)  # voting is cheap: learn longer
-    assert voting_seconds(10.0, 0.1, 128) == 3.0
+    assert voting_seconds(1000.0, 0.1, 128, VOTE_SHARE) == pytest.approx(19.2)  # voting is cheap: learn longer
+    assert voting_seconds(10.0, 0.1, 128, VOTE_SHARE) == 3.0
     assert next_views(8, 128, 0.1, 100.0) == 16
     assert next_views(64, 100, 0.1, 100.0) == 100
     assert next_views(64, 128, 0.1, 1.05) == 74
