@@ -11,7 +11,7 @@ from charm.devices import Place
 from charm.errors import CharmError
 from charm.evaluation.predict import Request, predict_votes
 from charm.evaluation.protocols import Protocol, load_ballots, protocol_named, settings_text, stored_protocol
-from charm.evaluation.ranking import Ranking, make_submission, rank, write_submission
+from charm.evaluation.ranking import ATTEMPTS, Ranking, attempts, rank, write_submission
 from charm.evaluation.scoring import Scores, score
 from charm.files import sweep
 from charm.models.config import NetworkConfig
@@ -206,8 +206,8 @@ def write_evaluation(out: Path, name: str, evaluation: Evaluation, tasks: Sequen
         },
     }
     found = write_result(out / "eval" / f"{name}.json", found, out)
-    asked = [one for one in evaluation.ranking.questions if not tasks or one.task_id in tasks]
-    submission = make_submission(evaluation.ranking, asked)
+    best = evaluation.ranking.best(len(ATTEMPTS)).items()
+    submission = attempts({question: some for question, some in best if not tasks or question.task_id in tasks})
     write_submission(out / "eval" / f"{name}.submission.json", submission)
     return found
 

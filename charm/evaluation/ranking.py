@@ -74,6 +74,10 @@ class Ranking:
         places = self.span(question)[:count]
         return [Candidate(self.grid(n), n, *(column[n].item() for column in columns)) for n in places]
 
+    def best(self, count: int) -> dict[Question, list[Candidate]]:
+        """Return the best candidates of every question, at most `count` of each."""
+        return {question: self.top(number, count) for number, question in enumerate(self.questions)}
+
 
 def rank(ballots: Sequence[Ballot], questions: Sequence[Question], order: str = "votes") -> Ranking:
     """Pool the ballots and order the candidates of each question."""
@@ -130,21 +134,12 @@ def _tally(
         return votes, weight, confidence / weight, confidence / doubt
 
 
-def make_submission(ranking: Ranking, questions: Sequence[Question]) -> Submission:
-    """Make two attempts for every question of every task.
+def attempts(ranked: Mapping[Question, Sequence[Candidate]]) -> Submission:
+    """Make the submission of ranked candidates: two attempts at every question of every task, in test order.
 
     A missing second attempt repeats the first. An empty grid is submitted as `NO_ANSWER`, and so is each attempt at a
     question without candidates.
     """
-    number = {question: q for q, question in enumerate(ranking.questions)}
-    best = {
-        question: ranking.top(number[question], len(ATTEMPTS)) if question in number else [] for question in questions
-    }
-    return attempts(best)
-
-
-def attempts(ranked: Mapping[Question, Sequence[Candidate]]) -> Submission:
-    """Make the submission of ranked candidates, questions in test order."""
     submission: Submission = {}
     for question, best in ranked.items():
         entries = submission.setdefault(question.task_id, [])

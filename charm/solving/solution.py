@@ -204,7 +204,5 @@ def ranked_answers(model: CharmModel, data: Dataset, votes: Mapping[int, Votes])
     order = "likelihood" if model.config.reasoner.judges else "votes"
     ranking = rank([Ballot(one) for one in votes.values()], data.questions, order)
     # Scores rank empty grids too; here attempts are not spent on them.
-    return {
-        question: [one for one in ranking.top(number, CANDIDATES + 1) if one.grid.size][:CANDIDATES]
-        for number, question in enumerate(ranking.questions)
-    }
+    best = ranking.best(CANDIDATES + 1)
+    return {question: [one for one in some if one.grid.size][:CANDIDATES] for question, some in best.items()}
