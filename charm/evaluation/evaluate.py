@@ -108,11 +108,6 @@ def own_protocol(config: TrainConfig, name: str, **fields: Any) -> Protocol:
     return as_asked(protocol, config.reasoner)
 
 
-def standard(config: TrainConfig) -> Protocol:
-    """Return the protocol that scores a run during training."""
-    return own_protocol(config, "standard")
-
-
 def _lacking_votes(
     folder: Path, protocol: Protocol, place: Place, options: VoteOptions
 ) -> tuple[Path, list[int], list[int] | None]:
@@ -219,7 +214,7 @@ def score_checkpoint(config: TrainConfig, data: DataConfig, out: Path, step: int
     at further depths wait for the protocols that use them.
     """
     views, votes, made_by = config.evaluate_views, out / "votes", run_of(out)
-    protocol = replace(standard(config), views=views or "all")
+    protocol = replace(own_protocol(config, "standard"), views=views or "all")
     asked_alike = [one for one in by_step(votes) if is_finished(votes, one, protocol.loops, views, made_by)]
     for one in damaged_passes(votes):  # they do not end a training, but `charm eval` asks for them
         say(f"the votes of step {one} are missing or damaged and do not count")

@@ -55,7 +55,6 @@ class Ranking:
     votes_K: npt.NDArray[np.int64]
     weight_K: npt.NDArray[np.float64]
     confidence_K: npt.NDArray[np.float64]
-    no_answer: npt.NDArray[np.int64]  # [questions]: votes for the 0 x 0 candidate
     ballots: tuple[Ballot, ...]
     places: tuple[npt.NDArray[np.int64], ...]  # per ballot: place of each of its candidates
     candidates: Candidates
@@ -86,9 +85,6 @@ def rank(ballots: Sequence[Ballot], questions: Sequence[Question], order: str = 
     candidates, place_of = pool([ballot.votes.candidates for ballot in ballots])
     question, hashes = candidates.question_K, candidates.hash_K
     votes, weight, confidence, odds = _tally(ballots, place_of, len(question))
-    empty = candidates.area_K == 0
-    no_answer = np.zeros(len(questions), np.int64)
-    no_answer[question[empty]] = votes[empty]  # a question has one 0 x 0 candidate at most
     support = ORDERS[order](weight, confidence)
     best_first = np.lexsort((hashes, -odds, -weight, -support, question))  # the last key counts most
     place = np.empty(len(question), np.int64)
@@ -101,7 +97,6 @@ def rank(ballots: Sequence[Ballot], questions: Sequence[Question], order: str = 
         votes[best_first],
         weight[best_first],
         confidence[best_first],
-        no_answer,
         tuple(ballots),
         tuple(place[own] for own in place_of),
         candidates,

@@ -27,6 +27,7 @@ from charm.solving.group import FAR_TOO_LATE, Solver
 from charm.solving.options import SolveOptions, WriterRecipe
 from charm.solving.solution import Clock, Publish, Say, Solution, improved
 from charm.solving.workers import Crew, CrewTask, failure
+from charm.tasks.dataset import longest_side
 from charm.tasks.reading import read_tasks
 from charm.tasks.sources import NEW_SPLITS, SOURCE_NAMES, Source, find_task, load_source
 from charm.tasks.task import Task
@@ -96,11 +97,7 @@ def choose(tasks: Sequence[Task], count: int = 0, largest: int = 0, skip: int = 
 
     The first `skip` by this hash are left out, so that a set can be taken in parts.
     """
-    chosen = [
-        task
-        for task in tasks
-        if not largest or all(max(grid.shape) <= largest for pair in task.blind().pairs for grid in pair.grids())
-    ]
+    chosen = [task for task in tasks if not largest or longest_side(task) <= largest]
     if not chosen:
         raise CharmError(f"no task has grids of at most {largest} x {largest} cells")
     if skip >= len(chosen):
