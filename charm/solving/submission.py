@@ -97,8 +97,10 @@ class SubmissionInProgress:
         asked = [Question(name, test) for name, tests in (unusable or {}).items() for test in range(tests)]
         self.submission: Submission = attempts({one: [] for one in (*asked, *questions_of(tasks))})
         courses, unrecorded = self._take_over(before, tasks, courses) if resume else ({}, [])
-        self._log = VoteLog(path, about, courses | {t.id: begin_course(t) for t in tasks if t.id not in courses})
-        self.left = [task for task in tasks if self._log.courses[task.id].problem != "" and task.id not in unrecorded]
+        self.courses = courses | {task.id: begin_course(task) for task in tasks if task.id not in courses}
+        """How each task went so far, by id."""
+        self._log = VoteLog(path, about, self.courses)
+        self.left = [task for task in tasks if self.courses[task.id].problem != "" and task.id not in unrecorded]
         if self.left and not self.replaces:
             self._log.begin()
             for name in unrecorded:
@@ -111,7 +113,7 @@ class SubmissionInProgress:
         """Write answers by task id, except where the one on disk is better."""
         better = False
         for task_id, solution in answers.items():
-            if (solution.updates, solution.views) <= self._log.courses[task_id].made_by:
+            if (solution.updates, solution.views) <= self.courses[task_id].made_by:
                 continue
             better, found, entries = True, attempts(solution.answers)[task_id], self.submission[task_id]
             questions = [Question(task_id, number) for number in range(len(entries))]
@@ -125,16 +127,11 @@ class SubmissionInProgress:
             self._write()
 
     @property
-    def courses(self) -> dict[str, TaskCourse]:
-        """How each task went so far, by id."""
-        return self._log.courses
-
-    @property
     def answers(self) -> dict[Question, list[JsonGrid]]:
         """The attempts at each test input that has an answer. An answer may be equal to the empty entry's grid."""
         return {
             Question(name, number): [self.submission[name][number][attempt] for attempt in ATTEMPTS]
-            for name, course in self._log.courses.items()
+            for name, course in self.courses.items()
             for number in sorted(_answered(self.submission.get(name), course))
         }
 
@@ -142,7 +139,7 @@ class SubmissionInProgress:
         """Mark tasks as finished; those with a problem or without an answer stay to be tried again."""
         no_time = "there was no time for an answer to every test input; try a longer budget"
         for task in tasks:
-            if problem is not None or not self._log.courses[task.id].made_by[1]:
+            if problem is not None or not self.courses[task.id].made_by[1]:
                 self.problems[task.id] = problem or no_time
             self._log.add(task.id, {"ended": self.problems.get(task.id, "")})
         self._write()
