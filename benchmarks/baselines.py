@@ -335,7 +335,7 @@ class Student:
 
     def _vote(self, data: Dataset, views: int) -> dict[Question, list[Candidate]]:
         batch = VOTE_BATCH if self.solver.place.device.type == "cuda" else self.recipe.batch
-        filled = self.solver.how.filled if self.solver.compiled else 0
+        filled = self.solver.how.filled if self.solver.model.reasoner.compiled else 0
         model, depths = self.solver.model, self.solver.reasoner.voting_steps
         request = Request(model, data, depths, views, filled or batch, fill=filled > 0)
         return ranked_answers(model, data, predict(request, self.solver.place))

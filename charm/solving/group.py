@@ -86,10 +86,6 @@ class Solver:
         """The model as the last group left it."""
         return self.start.model
 
-    @property
-    def compiled(self) -> bool:
-        return bool(self.model.reasoner.compiled)
-
     def compile(self, wanted: str = "auto") -> None:
         """Compile a network for the shapes of its updates and votes, before the time of a task begins."""
         network, batch = self.model.reasoner, self.options.batch
@@ -275,7 +271,7 @@ class TaskGroup:
         one shape.
         """
         model, size = self.start.model, self.options.batch
-        filled = self.how.filled if self.solver.compiled else 0
+        filled = self.how.filled if model.reasoner.compiled else 0
         if filled:
             size = filled
         elif not self.on_cpu:
