@@ -183,12 +183,10 @@ def read_log(submission: Path) -> tuple[VoteLine, dict[str, TaskCourse]]:
     Any other damaged line is left out: a kill may have cut it short, or it is still being written.
     """
     path = votes_file(submission)
-    try:
-        about, *lines = path.read_text(errors="replace").splitlines() or [""]
-    except FileNotFoundError:
+    if not path.exists():
         return {}, {}
-    except OSError as error:
-        raise CharmError(f"{path} cannot be read ({error.strerror or error})") from error
+    with charm_errors(f"{path} cannot be read", OSError):
+        about, *lines = path.read_text(errors="replace").splitlines() or [""]
     found: VoteLine = {}
     courses: dict[str, TaskCourse] = {}
     with suppress(CharmError):

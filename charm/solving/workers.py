@@ -46,13 +46,6 @@ class Worker:
     ready: bool = False
 
 
-class _Unpublished(BaseException):
-    """Whoever receives the news of a job could not take them."""
-
-    def __init__(self, error: Exception) -> None:
-        self.error = error
-
-
 class Crew:
     """Gives each process its next job as soon as it is free.
 
@@ -80,26 +73,28 @@ class Crew:
         The failure may have harmed this process for good, as an error of CUDA does. `work(order, tell)` does a job; an
         exception of who receives its news is no fault of the job. Without `retry` all exceptions are passed on.
         """
+        refused: list[Exception] = []  # by who receives the news
 
         def tell(content: Any) -> None:
             try:
                 self.news(self.waiting[0], content)
             except Exception as error:
-                raise _Unpublished(error) from None
+                refused.append(error)
+                raise
 
         while self.waiting:
             job = self.waiting[0]
             try:
                 problem = work(self.order(job, len(self.waiting)), tell)
-            except _Unpublished as error:
-                raise error.error from None
             except Exception as error:
-                if not retry:
+                if refused or not retry:
                     raise
                 problem = failure(error)
                 if not multiprocessing.current_process().daemon:  # which may start no process
                     job.tries, job.problem = 1, problem
                     return
+            if refused:
+                raise refused[0]
             self.waiting.popleft()
             self.ended(job, problem)
 
