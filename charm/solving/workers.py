@@ -23,8 +23,6 @@ from charm import processes
 
 TRIES = 2  # of a job whose process failed; the second is in a fresh process
 
-Start = Callable[[str], tuple[BaseProcess, Connection]]
-
 
 @dataclass(eq=False)
 class CrewTask:
@@ -57,7 +55,7 @@ class Crew:
     def __init__(
         self,
         jobs: Iterable[CrewTask],
-        start: Start,
+        start: Callable[[str], tuple[BaseProcess, Connection]],
         order: Callable[[CrewTask, int], Any],
         news: Callable[[CrewTask, Any], None],
         ended: Callable[[CrewTask, str | None], None],
