@@ -432,8 +432,8 @@ MUTATIONS = (
     ),
     Mutation(
         "a torus of side 2r counts cells twice",
-        "if min(cells_HWN.shape[:2]) < 2 * rule.radius + 1:",
-        "if min(cells_HWN.shape[:2]) < 2 * rule.radius:",
+        "if min(height, width) < 2 * rule.radius + 1:",
+        "if min(height, width) < 2 * rule.radius:",
         ("test_simulator.py",),
     ),
     Mutation("a cell never counts itself", "    if not rule.middle:\n", "    if True:\n", ("test_simulator.py",)),

@@ -6,7 +6,6 @@ import torch
 
 from charm.automata.dataset import assemble_car
 from charm.automata.keys import CarKey, CarMemory
-from charm.automata.run import transfers
 from charm.errors import CharmError
 from charm.memory import CoSE, Lookup, Sum
 from charm.models.model import CharmModel
@@ -96,7 +95,7 @@ def test_rule_and_horizon_of_a_key_are_those_of_its_task(home: Path) -> None:
 
 @pytest.mark.parametrize("memory", MEMORIES)
 def test_every_memory_saves_and_loads_bitwise(memory: str, home: Path, tmp_path: Path) -> None:
-    data, model = loaded(home, memory, transfers(MEMORIES[memory]))
+    data, model = loaded(home, memory, MEMORIES[memory].transfers)
     model.save_pretrained(tmp_path)
     again = CharmModel.from_pretrained(tmp_path)
     rows = torch.arange(len(data.instances))
@@ -108,7 +107,7 @@ def test_one_factor_for_rule_and_horizon_has_no_entry_for_untrained_combinations
     data, model = loaded(home, "two-factor CoSE")
     with pytest.raises(CharmError, match=r"field 'combination' must be in 0\.\.5, got"):
         model.task(torch.tensor([len(data.instances) - 1]))
-    assert not transfers(MEMORIES["two-factor CoSE"])
+    assert not MEMORIES["two-factor CoSE"].transfers
 
 
 def test_bad_combinations_and_memories_are_refused(home: Path, tmp_path: Path) -> None:
