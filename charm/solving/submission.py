@@ -96,15 +96,12 @@ class SubmissionInProgress:
         # Complete from the start: what has no answer yet has an empty one.
         asked = [Question(name, test) for name, tests in (unusable or {}).items() for test in range(tests)]
         self.submission: Submission = attempts({one: [] for one in (*asked, *questions_of(tasks))})
-        courses, unrecorded = self._take_over(before, tasks, courses) if resume else ({}, [])
+        courses = self._take_over(before, tasks, courses) if resume else {}
         self.courses = courses | {task.id: begin_course(task) for task in tasks if task.id not in courses}
         """How each task went so far, by id."""
         self._log = VoteLog(path, about, self.courses)
-        self.left = [task for task in tasks if self.courses[task.id].problem != "" and task.id not in unrecorded]
+        self.left = [task for task in tasks if self.courses[task.id].problem != ""]
         if self.left and not self.replaces:
-            self._log.begin()
-            for name in unrecorded:
-                self._log.add(name, {"ended": ""})
             self._write_now()
         elif resume and self.submission != before:  # an unusable task is new
             write_submission(path, self.submission)
@@ -173,23 +170,21 @@ class SubmissionInProgress:
 
     def _take_over(
         self, before: Mapping[str, Any], tasks: Sequence[Task], courses: Mapping[str, TaskCourse]
-    ) -> tuple[dict[str, TaskCourse], list[str]]:
-        """Take over the answers of an earlier solve; return its courses, and the finished tasks that have none.
+    ) -> dict[str, TaskCourse]:
+        """Take over the answers of an earlier solve; return its courses.
 
         An entry that does not fit its task's test inputs is not taken over, nor the entry of a task that has changed.
         """
-        kept, unrecorded = dict(courses) if before else {}, []
+        kept = dict(courses) if before else {}
         for task in tasks:
             entry, course = before.get(task.id), kept.pop(task.id, None)
             if not _fits(entry, task):
                 continue
-            if course is None:  # only its entry is known
-                unrecorded += [task.id] * (len(_answered(entry, None)) == len(entry))
-            elif course.content == begin_course(task).content:
-                kept[task.id] = course
-            else:
+            anew = begin_course(task, ended=course is None and len(_answered(entry, None)) == len(entry))
+            if course is not None and course.content != anew.content:
                 self.changed.append(task.id)
                 continue
+            kept[task.id] = course or anew
             self.submission[task.id] = entry
         named = {task.id for task in tasks}
         for task_id in [task_id for task_id in before if task_id not in named]:
@@ -197,7 +192,7 @@ class SubmissionInProgress:
             if empty is None or (_is_entry(before[task_id]) and len(before[task_id]) == len(empty)):
                 self.submission[task_id] = before[task_id]
             self.others += empty is None
-        return kept, unrecorded
+        return kept
 
 
 def write_sets(path: Path, submission: Submission, sets: Mapping[str, Sequence[tuple[Task, Task]]]) -> list[Path]:

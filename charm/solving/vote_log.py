@@ -103,10 +103,11 @@ def votes_file(submission: Path) -> Path:
     return submission.with_suffix(".votes.jsonl")
 
 
-def begin_course(task: Task) -> TaskCourse:
-    """Return the course of a task before anything happened: with a hash of what a solver sees of it, in order."""
+def begin_course(task: Task, ended: bool = False) -> TaskCourse:
+    """Return the course of a task without rounds, with a hash of what a solver sees of it, in order."""
     content = hashlib.sha256(json.dumps(task_to_json(task.blind())).encode()).hexdigest()
-    return TaskCourse([digits(pair.input) for pair in task.test], content)
+    lines = [_line(task.id, {"ended": ""})] if ended else []
+    return TaskCourse([digits(pair.input) for pair in task.test], content, lines)
 
 
 def round_json(solution: Solution, questions: Sequence[Question], shown: int = SHOWN) -> VoteLine:
@@ -158,9 +159,8 @@ class VoteLog:
 
     def add(self, name: str, line: VoteLine) -> None:
         """Add a round of votes on a task or, as {"ended": problem}, its end; `flush` writes it."""
-        line = {"task": name, **line, "time": round(time.time(), 1)}
-        self.courses[name].lines.append(line)
-        self._waiting.append(line)
+        self._waiting.append(_line(name, line))
+        self.courses[name].lines.append(self._waiting[-1])
 
     def flush(self) -> None:
         """Write the lines that wait, or raise and keep them."""
@@ -171,6 +171,10 @@ class VoteLog:
         with charm_errors(f"{self.path} cannot be written", OSError), self.path.open("a") as file:
             file.write(text)
         self._waiting, self._failed = [], False
+
+
+def _line(name: str, content: VoteLine) -> VoteLine:
+    return {"task": name, **content, "time": round(time.time(), 1)}
 
 
 def _text(lines: Iterable[VoteLine]) -> str:
