@@ -1,4 +1,4 @@
-"""Jobs shared by several processes, one for each device. A job that fails, or kills its process, costs only itself.
+"""Jobs done in this process, or in one for each device. A job that fails, or kills its process, costs only itself.
 
 A process sends ("ready", None) once it can take jobs. For each job it sends any number of ("news", content), and then
 ("done", problem): the problem is None, or why the job has no result. A process that must not continue sends
