@@ -41,7 +41,7 @@ WATCHED_COST = 0.03  # the `EARLY_COST` of these
 FAR_TOO_LATE = 60.0  # seconds after the end of the time, when nothing is waited for any longer
 
 
-def first_views(cost: float, left: float, unmeasured: int = FIRST_VIEWS) -> int:
+def first_round(cost: float, left: float, unmeasured: int = FIRST_VIEWS) -> int:
     """Return the views that vote first after learning: as many as fit into the seconds left, if a view takes `cost`.
 
     `unmeasured` is the number if the cost is not known.
@@ -220,7 +220,7 @@ class TaskGroup:
         """Vote in rounds of more and more views, as long as the next fits the time."""
         limit = min(self.options.views, max(self.views.values()))
         # Eight views of a large task take a CPU minutes.
-        first = first_views(self.cost, self.clock.left, 1 if self.on_cpu else FIRST_VIEWS)
+        first = first_round(self.cost, self.clock.left, 1 if self.on_cpu else FIRST_VIEWS)
         voted, more, enough = 0, min(first, limit), limit // 2 + 1
         while more > voted:
             self.answer(more, voted)

@@ -25,7 +25,7 @@ from charm.models.writer.packs import Packs
 from charm.runs.votes import Votes
 from charm.solving import group as module
 from charm.solving import starts
-from charm.solving.group import Solver, first_views
+from charm.solving.group import Solver, first_round
 from charm.solving.options import Mode, SolveOptions, WriterRecipe
 from charm.solving.scores import interval, measured, scores_table
 from charm.solving.solution import Clock, Publish, Say, Solution, ranked_answers
@@ -107,13 +107,13 @@ def test_rates_by_hand() -> None:
 
 
 def test_the_first_round_fits_the_time() -> None:
-    assert first_views(0.0, 10.0) == 8  # what a view costs is not known
-    assert first_views(2.0, 10.0) == 5
-    assert first_views(2.0, 100.0) == 8
-    assert first_views(2.0, 1.0) == 1
-    assert first_views(0.0, -1.0) == 1
-    assert first_views(0.0, 10.0, 1) == 1
-    assert first_views(2.0, 100.0, 1) == 8
+    assert first_round(0.0, 10.0) == 8  # what a view costs is not known
+    assert first_round(2.0, 10.0) == 5
+    assert first_round(2.0, 100.0) == 8
+    assert first_round(2.0, 1.0) == 1
+    assert first_round(0.0, -1.0) == 1
+    assert first_round(0.0, 10.0, 1) == 1
+    assert first_round(2.0, 100.0, 1) == 8
 
 
 @pytest.mark.parametrize(
