@@ -14,9 +14,8 @@ from charm.evaluation.ranking import Candidate, Submission, attempts, rank, writ
 from charm.models.model import CharmModel
 from charm.runs.votes import Votes
 from charm.tasks.dataset import Dataset
-from charm.tasks.svg import block, row
+from charm.tasks.pictures import block, grid_lines, row
 from charm.tasks.task import Grid, Question
-from charm.tasks.text import grid_lines
 
 CANDIDATES = 1000  # of each question are kept at most
 LEARNED = 0.5  # share of the last demonstrations exact, below which an answer is doubted

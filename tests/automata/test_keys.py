@@ -14,6 +14,7 @@ from charm.tasks.instances import Instances
 from charm.tasks.keys import ArcKey, MemoryConfig
 from charm.tasks.view import View
 from tests.toy.automata import MEMORIES, toy_config, write_toy_benchmark
+from tests.toy.pairs import row_of
 
 
 @pytest.fixture(scope="module")
@@ -55,7 +56,7 @@ def test_three_factor_cose_is_the_papers_equation(home: Path) -> None:
     assert isinstance(schema, CarKey)
     for number, puzzle in enumerate(data.instances.puzzles):
         for dihedral in range(8):
-            row = data.instances.row(puzzle, View(dihedral))
+            row = row_of(data.instances, puzzle, View(dihedral))
             base = rule_table[schema.rule_P[number]] + horizon_table[schema.horizon_P[number]]
             context = view_table[dihedral]
             wanted = (1 + scale.weight.double() @ context + scale.bias.double()) * base
@@ -82,10 +83,10 @@ def test_a_table_knows_nothing_of_untrained_combinations(memory: str, home: Path
 def test_rule_and_horizon_of_a_key_are_those_of_its_task(home: Path) -> None:
     data, model = loaded(home, "three-factor composition")
     for number, puzzle in enumerate(data.instances.puzzles):
-        row = data.instances.row(puzzle, View(5))
+        row = row_of(data.instances, puzzle, View(5))
         key = model.key(torch.tensor([row]))
         same_rule = [p for p in data.instances.puzzles if p.split(" T")[0] == puzzle.split(" T")[0]]
-        others = [data.instances.row(p, View(5)) for p in same_rule]
+        others = [row_of(data.instances, p, View(5)) for p in same_rule]
         assert len(set(model.key(torch.tensor(others))["rule"].tolist())) == 1
         assert [1, 2][int(key["horizon"])] == int(puzzle.split(" T")[1])
         assert key["dihedral"].tolist() == [5]
