@@ -192,7 +192,7 @@ def test_a_compiled_vit_is_asked_in_one_shape_and_answers_as_a_plain_one(
             if compiled:
                 solver.compile("on")
                 assert all(parameter.grad is None for parameter in solver.model.parameters())
-            assert solver.compiled is compiled
+            assert solver.model.reasoner.compiled is compiled
             shapes.clear()
             found.append(solved(solver, replace(task, id="new")))
     assert set(shapes) == {(4, True), (VitConfig.solving.filled, False)}
