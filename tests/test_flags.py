@@ -16,7 +16,7 @@ import pytest
 from charm.arc.presets import PRESETS, preset
 from charm.arc.run import arc_job
 from charm.automata.run import car_job
-from charm.commands.presets import parse_preset
+from charm.commands.train import parse_preset
 from charm.config import from_json, to_json
 from charm.devices import place
 from charm.domains import DOMAINS, domain_of_preset

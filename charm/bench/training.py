@@ -35,10 +35,10 @@ RECORDED = graphs.WARM_UP + 1  # updates, after which they are replayed
 Canvas = Literal["full", "fit", "large"]
 CPU_TOKENS = 2048  # of a writer's update, at most
 VIEWS = 10  # views of each puzzle; the number of memory rows does not matter to the speed
-Speed = dict[str, Any]  # of a preset on one kind of canvas, as `charm bench --json` prints it
+SpeedRecord = dict[str, Any]  # of a preset on one kind of canvas, as `charm bench --json` prints it
 
 
-def measure_training(name: str, batch: int, canvas: Canvas, place: Place, seconds: float = 3.0) -> Speed:
+def measure_training(name: str, batch: int, canvas: Canvas, place: Place, seconds: float = 3.0) -> SpeedRecord:
     """Time a preset's training updates and forward passes at this batch on canvases of the ARC tasks at hand."""
     config = preset(name)
     data = replace(config.data, auxiliary=(), synthetic=(), views=min(VIEWS, config.data.views))
@@ -52,7 +52,7 @@ def measure_training(name: str, batch: int, canvas: Canvas, place: Place, second
 
 def measure_job(
     name: str, canvas: str, config: RunConfig, make: Callable[..., ReasonerJob], place: Place, seconds: float
-) -> Speed:
+) -> SpeedRecord:
     """Time the updates and forward passes of the job of a configuration on each of its canvas sizes."""
     about = machine_and_ceiling(place, config.reasoner.compute_dtype)
     try:
@@ -81,7 +81,7 @@ def measure_job(
     }
 
 
-def _measure(learner: Learner, work: Workload, seconds: float) -> Speed:
+def _measure(learner: Learner, work: Workload, seconds: float) -> SpeedRecord:
     """Time the updates and forward passes of one canvas size; samples and operations are those of the last batch.
 
     A sample is one refinement step of one example; of a writer, which has no canvas and the side 0, a whole example.
@@ -200,12 +200,12 @@ def bench_car(names: Sequence[str], options: CarBench, place: Place) -> tuple[An
     return _results(found)
 
 
-def _results(found: Sequence[Sequence[Speed]]) -> tuple[Any, ...]:
+def _results(found: Sequence[Sequence[SpeedRecord]]) -> tuple[Any, ...]:
     tables = [part for speeds in found for part in training_table(speeds)]
     return [speed for speeds in found for speed in speeds], *tables
 
 
-def training_table(found: Sequence[Speed]) -> tuple[Table, str]:
+def training_table(found: Sequence[SpeedRecord]) -> tuple[Table, str]:
     """Return the table of a preset on its kinds of canvases, and a line on the machine."""
     rows: list[tuple[str, ...]] = []
     totals = []

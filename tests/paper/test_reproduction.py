@@ -33,7 +33,8 @@ from charm.arc.presets import preset
 from charm.arc.run import ArcEvaluation
 from charm.bench.training import ArcBench
 from charm.commands import adapt, params, report
-from charm.commands.presets import parse_options, parse_preset
+from charm.commands.parsing import parse_options
+from charm.commands.train import parse_preset
 from charm.domains import domain_of_preset
 from charm.errors import CharmError
 from charm.paper.runs import ARC1_ANSWERS, MEASURED, TOKENS, VARIANTS, Speed, hours

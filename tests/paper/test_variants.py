@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from charm.commands.presets import parse_preset
+from charm.commands.train import parse_preset
 from charm.config import flags_between
 from charm.domains import domain_of_preset
 from charm.errors import CharmError

@@ -13,7 +13,7 @@ from safetensors import SafetensorError
 
 from charm.arc.presets import PRESETS
 from charm.arc.run import arc_job, train
-from charm.commands.presets import fit_to_device, train_preset
+from charm.commands.train import fit_to_device, train_preset
 from charm.config import to_json
 from charm.devices import Place
 from charm.errors import CharmError

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from charm.arc.run import arc_job, train
-from charm.commands.presets import train_preset
+from charm.commands.train import train_preset
 from charm.config import from_json, to_json
 from charm.devices import Place, place
 from charm.errors import CharmError
