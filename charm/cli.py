@@ -21,7 +21,7 @@ from charm.commands.parsing import GROUPS, Commands
 from charm.errors import CharmError
 from charm.files import Terminated, terminates_as_interrupt
 from charm.progress import say
-from charm.signals import StoppedEarly, exit_code, stop_early
+from charm.signals import StoppedEarly, stop_early
 from charm.version import __version__
 
 DESCRIPTION = "CHARM: small models that learn ARC-AGI from scratch, and sparse task memory."
@@ -118,13 +118,13 @@ def main(args: Sequence[str] | None = None) -> None:
         sys.exit(2)
     except StoppedEarly as stop:
         say(f"charm: {stop}")
-        sys.exit(exit_code(stop.number))
+        sys.exit(stop.exit_code)
     except Terminated:
         say("charm: stopped by SIGTERM")
-        sys.exit(exit_code(signal.SIGTERM))
+        sys.exit(128 + signal.SIGTERM)
     except KeyboardInterrupt:
         say("charm: interrupted")
-        sys.exit(exit_code(signal.SIGINT))
+        sys.exit(128 + signal.SIGINT)
     except BrokenPipeError:
         sys.exit(141)  # the reader of our output went away, as `| head` does
     except OSError as error:

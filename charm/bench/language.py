@@ -89,10 +89,13 @@ def measure_lm(presets: Sequence[str], options: LMBench, place: Place) -> list[d
     with tempfile.TemporaryDirectory() as scratch:
         for name in presets:
             base = lm_preset(name)
+            batch, rows = options.batch or base.batch, options.device_rows or base.device_rows
             folder = options.data or Path(scratch) / str(base.gpt.vocab)
             if options.data is None and not folder.exists():
-                write_random_text(folder, base.gpt.vocab, 4 * (options.batch or base.batch))
-            config = _config(base, folder, options, place)
+                write_random_text(folder, base.gpt.vocab, 4 * batch)
+            config = replace(base, data=folder, batch=batch, device_rows=rows)
+            if place.device.type == "cpu":
+                config = replace(config, gpt=replace(base.gpt, table_dtype="float32", compute_dtype="float32"))
             about = machine_and_ceiling(place, config.gpt.compute_dtype)
             say(f"{name}: weights and compilation")
             try:
@@ -102,15 +105,15 @@ def measure_lm(presets: Sequence[str], options: LMBench, place: Place) -> list[d
                 loss = float(job.update(0)["loss"])
             except torch.OutOfMemoryError as error:
                 raise CharmError(
-                    f"{name} with {config.device_rows} rows at once does not fit in the memory of "
+                    f"{name} with {rows} rows at once does not fit in the memory of "
                     f"{place.describe()}; lower --device-rows"
                 ) from error
             if not math.isfinite(loss):  # a GPU multiplies such numbers faster than real ones
                 raise CharmError(f"{name}: the loss is {loss} after a few updates, so nothing was timed")
-            tflops = config.batch / each * flops(config) / 1e12
+            tflops = batch / each * flops(config) / 1e12
             speed = {
                 "preset": name,
-                "tokens_per_second": config.batch / each,
+                "tokens_per_second": batch / each,
                 "update_seconds": each,
                 "loss": loss,  # after the updates that were timed: of models that start alike, nearly the same
                 "cost": each / found[0]["update_seconds"] if found else 1.0,
@@ -126,18 +129,6 @@ def measure_lm(presets: Sequence[str], options: LMBench, place: Place) -> list[d
             torch._dynamo.reset()
             torch.cuda.empty_cache()  # does nothing without CUDA
     return found
-
-
-def _config(base: LMConfig, data: Path, options: LMBench, place: Place) -> LMConfig:
-    """Return the preset as timed: on a CPU everything is float32."""
-    on_cpu = place.device.type == "cpu"
-    return replace(
-        base,
-        gpt=replace(base.gpt, table_dtype="float32", compute_dtype="float32") if on_cpu else base.gpt,
-        data=data,
-        batch=options.batch or base.batch,
-        device_rows=options.device_rows or base.device_rows,
-    )
 
 
 def bench_lm(names: Sequence[str], options: LMBench, place: Place) -> tuple[list[dict[str, Any]], Table, str]:

@@ -195,15 +195,11 @@ def how_to_read(hidden: Collection[tuple[type, str]] = ()) -> dict[str, Any]:
         spec = ConstructorRegistry.get_struct_spec(replace(info, markers=(*info.markers, read)))
         if not isinstance(spec, StructConstructorSpec):
             return None
-        shown = (field for field in spec.fields if (info.type, field.name) not in hidden and _is_choice(field.type))
+        choices = (one for one in spec.fields if get_origin(one.type) is not Literal or len(get_args(one.type)) > 1)
+        shown = (one for one in choices if (info.type, one.name) not in hidden)
         return replace(spec, fields=tuple(map(_readable, shown)))
 
     return {"config": (FlagCreatePairsOff,), "registry": registry}
-
-
-def _is_choice(kind: Any) -> bool:
-    """Return whether there is more than one value to choose."""
-    return get_origin(kind) is not Literal or len(get_args(kind)) > 1
 
 
 def _readable(field: StructFieldSpec) -> StructFieldSpec:

@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from inspect import cleandoc
+from operator import attrgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Generic, Literal, TypeVar
+from typing import TYPE_CHECKING, Annotated, Generic, Literal, TypeVar
 
 from tyro.conf import arg
 
 from charm.commands.parsing import parse
 from charm.commands.shared import Gpus, NewRun, Preset, Restart, Resume
 from charm.config import read_run_config
-from charm.domains import domain_of, domain_of_preset
+from charm.domains import DOMAINS, domain_of, domain_of_preset
 from charm.errors import CharmError
 
 if TYPE_CHECKING:
@@ -48,15 +49,12 @@ def run_resume(run: Path, flags: Sequence[str]) -> None:
     """Run `charm train --resume RUN ...`: the run's own configuration decides the defaults of the flags."""
     if not run.is_dir():
         raise CharmError(f"{run}: no such run folder; name the folder of the run to resume")
-    domain = domain_of(run)
-    config = read_run_config(run, domain.config_type)
-    train_preset("charm train --resume", str(run), config, flags, domain.get("train"), run)
+    train_preset(str(run), read_run_config(run, domain_of(run).config_type), flags, resumes=True)
 
 
 def run_train(name: str, flags: Sequence[str]) -> None:
     """Run `charm train NAME ...`: the preset decides the defaults of all the flags that follow it."""
-    domain = domain_of_preset(name)
-    train_preset("charm train", name, domain.configuration(name), flags, domain.get("train"))
+    train_preset(name, domain_of_preset(name).configuration(name), flags)
 
 
 @dataclass(frozen=True)
@@ -74,60 +72,43 @@ class Options(Generic[Config]):
     """Train on this many GPUs of this machine, or on all of them: starts torchrun."""
 
 
-def parse_preset(
-    command: str, name: str, config: Config, flags: Sequence[str], out: Path | None = None
-) -> Options[Config]:
-    """Parse `command name flags`, as in `charm train arc1 --batch 96`; `out` is a run to resume.
+def parse_preset(name: str, config: Config, flags: Sequence[str], resumes: bool = False) -> Options[Config]:
+    """Parse `charm train NAME FLAGS`, as in `charm train arc1 --batch 96`; the name may be of a run to resume.
 
     Fields that have no effect next to the values of others are not in the help, and refused unless those change too.
     """
-    hidden = (*getattr(config, "unused", ()), *(getattr(config, "idle", ()) if {"-h", "--help"} & {*flags} else ()))
+    hidden = set()
+    for one in (*getattr(config, "unused", ()), *(getattr(config, "idle", ()) if {"-h", "--help"} & {*flags} else ())):
+        path, _, field = one.rpartition(".")
+        hidden.add((type(attrgetter(path)(config) if path else config), field))
     kind: type[Options[Config]] = Options[type(config)]  # type: ignore[assignment, misc]  # a type that only runs know
     make = domain_of_preset(name).get("presets").get(name)  # none for a run, and for a preset with a memory's name
     about = cleandoc(getattr(make, "func", make).__doc__ or "") if make else "Train a model of this configuration."
     found = parse(
         kind,
-        f"{command} {name}",
+        f"charm train --resume {name}" if resumes else f"charm train {name}",
         flags,
-        hidden={(type(holder), last) for holder, last in (_holder(config, one) for one in hidden)},
-        default=Options(config, out or Path("runs") / name, resume=out is not None),
+        hidden,
+        default=Options(config, Path(name) if resumes else Path("runs") / name, resumes),
         description=f"{about}\n\n{Options.__doc__}",
     )
     for one, remedy in getattr(found.config, "idle", {}).items():
-        before, now = (getattr(*_holder(some, one)) for some in (config, found.config))
+        before, now = map(attrgetter(one), (config, found.config))
         if now != before and now is not False:  # what has no effect may be switched off
             raise CharmError(f"--{one.replace('_', '-')} {now} would have no effect: {remedy}")
     return found
 
 
-def _holder(config: Any, name: str) -> tuple[Any, str]:
-    """Return the configuration that has a field, given by its dotted name, and the field's own name."""
-    *path, last = name.split(".")
-    for part in path:
-        config = getattr(config, part)
-    return config, last
-
-
-def train_preset(
-    command: str,
-    name: str,
-    config: Config,
-    flags: Sequence[str],
-    train: Callable[[Config, Path, Place, bool, Callable[[str], None]], Any],
-    out: Path | None = None,
-) -> None:
-    """Parse and train; `train` takes the configuration, run folder, device, whether to resume, and a printer.
-
-    With `out`, the run in that folder is resumed and `config` is its own.
-    """
+def train_preset(name: str, config: Config, flags: Sequence[str], resumes: bool = False) -> None:
+    """Parse the flags and train; the name is that of a preset, or the folder of a run that `resumes`."""
     from charm.devices import place, start_torchrun, unused_gpus
     from charm.runs.folder import clear_run
 
-    options = parse_preset(command, name, config, flags, out)
+    options = parse_preset(name, config, flags, resumes)
     if options.resume and options.restart:
         raise CharmError("--resume continues a run and --restart erases it; give only one of them")
     if options.gpus is not None:
-        start_torchrun(options.gpus, [*command.split()[1:], name, *flags])
+        start_torchrun(options.gpus, ["train", *(["--resume"] if resumes else []), name, *flags])
     with place(options.config.device) as here:
         say = print if here.is_main else lambda text: None
         say(f"{name} -> {options.out} on {here.describe()}")
@@ -136,7 +117,7 @@ def train_preset(
         config = fit_to_device(options.config, here, say)
         if options.restart:
             clear_run(options.out, here, say)
-        engine = train(config, options.out, here, options.resume, say)
+        engine = DOMAINS[config.domain].get("train")(config, options.out, here, options.resume, say)
         if engine.finished:
             evaluated = getattr(getattr(config, "data", None), "evaluate", True)
             after = f"eval {options.out}" if evaluated else f"solve TASKS --checkpoint {options.out}"

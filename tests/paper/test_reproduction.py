@@ -155,7 +155,7 @@ def test_commands_are_ones_that_exist(row: PaperTable) -> None:
     assert words[0] == "charm"
     if words[1] == "train":
         base = domain_of_preset(words[2]).configuration(words[2])
-        default, found = (parse_preset("charm train", words[2], base, w) for w in ((), words[3:]))
+        default, found = (parse_preset(words[2], base, w) for w in ((), words[3:]))
         assert (len(words) == 3) == (found == default)
     elif words[1] == "eval":
         parse_options("charm eval", ArcEvaluation, words[3:])

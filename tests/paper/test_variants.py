@@ -424,7 +424,7 @@ def test_commands_start_the_same_runs(key: str) -> None:
     for size in SIZES[VARIANTS[key].group]:
         preset, flags = VARIANTS[key].flags(size, seed=2)
         base = domain_of_preset(preset).configuration(preset)
-        found = parse_preset("charm train", preset, base, flags).config
+        found = parse_preset(preset, base, flags).config
         expected = wanted = VARIANTS[key].at(size, seed=2)
         for name in getattr(wanted, "idle", ()):
             if attrgetter(name)(wanted) is not False:
