@@ -32,6 +32,7 @@ from charm.tables import Table
 from charm.tasks.dataset import Dataset
 from charm.tasks.keyed import Numbers
 from charm.tasks.sampling import SWAPS
+from charm.tasks.sequences import sequence_lengths
 from charm.tasks.sources import load_source
 
 Kernels = Literal["auto", "plain", "fused"]
@@ -163,14 +164,12 @@ def _voted(votes: Votes) -> npt.NDArray[np.uint64]:
 def _tokens(data: Dataset, votes: Votes) -> tuple[Numbers, Numbers]:
     """Return the tokens of every vote's question and answer under its view; an answer that is no grid has none."""
     swaps_V = SWAPS[data.keys().dihedral.numpy()[votes.row_V]]
-
-    def rows_and_ends(shape_V2: npt.NDArray[Any]) -> Numbers:
-        high_V, wide_V = shape_V2.astype(np.int64).T
-        return np.where(swaps_V, wide_V * (high_V + 1), high_V * (wide_V + 1))
-
-    asked_V = 2 + rows_and_ends(data.question_bank.shape.numpy()[votes.question_V, :2])
+    asked_V2 = data.question_bank.shape.numpy()[votes.question_V, :2]
     found_V2 = votes.candidates.shape_K2[votes.candidate_V]
-    return asked_V, np.where(found_V2.any(1), rows_and_ends(found_V2) + 1, 0)
+    empty_V2 = np.zeros_like(found_V2)
+    asked_V = sequence_lengths(np.hstack([asked_V2, empty_V2]), swaps_V) - 1  # without END
+    answer_V = sequence_lengths(np.hstack([empty_V2, found_V2]), swaps_V) - 2  # without START and ANSWER
+    return asked_V, np.where(found_V2.any(1), answer_V, 0)
 
 
 def bench_solving(names: Sequence[str], options: SolveBench, place: Place) -> tuple[Any, ...]:
