@@ -55,7 +55,7 @@ def write_random_text(folder: Path, vocab: int, tokens: int) -> None:
 
     sizes = np.full(vocab, 4)
     sizes[bos] = 0
-    shards = [("train", documents(tokens)), ("validation", documents(tokens // 10))]
+    shards = [("train", documents(tokens)), ("validation", documents(tokens))]
     write_prepared(folder, sizes, np.arange(vocab) * 3 // 4, bos, shards, {"kind": "random"})
 
 
@@ -93,7 +93,8 @@ def measure_lm(presets: Sequence[str], options: LMBench, place: Place) -> list[d
             folder = options.data or Path(scratch) / str(base.gpt.vocab)
             if options.data is None and not folder.exists():
                 write_random_text(folder, base.gpt.vocab, 4 * batch)
-            config = replace(base, data=folder, batch=batch, device_rows=rows)
+            tokens = place.world * base.gpt.length  # not used
+            config = replace(base, data=folder, batch=batch, device_rows=rows, evaluate_tokens=tokens)
             if place.device.type == "cpu":
                 config = replace(config, gpt=replace(base.gpt, table_dtype="float32", compute_dtype="float32"))
             about = machine_and_ceiling(place, config.gpt.compute_dtype)
