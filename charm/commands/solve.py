@@ -15,7 +15,7 @@ from charm.commands.shared import Switch, flag
 from charm.config import refuse_below
 from charm.errors import CharmError
 from charm.progress import bar, say
-from charm.solving.options import BUDGET, CPU_BUDGET, Mode, SolveOptions, WriterRecipe
+from charm.solving.options import BUDGET, CPU_BUDGET, SolveOptions
 
 if TYPE_CHECKING:
     from charm.solving.solution import Solution
@@ -30,14 +30,8 @@ def solve(
     tasks: Annotated[Positional[tuple[Path, ...]], arg(metavar="PATH ...", help_behavior_hint="(required)")],
     *,
     checkpoint: Annotated[Path | None, flag("MODEL", "the one that comes with CHARM")] = None,
-    mode: Annotated[Mode, flag("MODE")] = "auto",
     budget: Annotated[str | None, flag("TIME", "60s, and 180s on a CPU")] = None,
-    steps: Annotated[int | None, flag("INT", "1000 for each task; as time allows for a writer")] = None,
-    views: int = 128,
-    batch: int = 128,
-    seed: int = 0,
-    together: int = 0,
-    writer: WriterRecipe = WriterRecipe(),  # noqa: B008
+    options: Annotated[SolveOptions, arg(name="")] = SolveOptions(),  # noqa: B008
     device: str = "auto",
     out: Annotated[Path | None, flag("FILE", "TASK.submission.json for one task, submission.json for several")] = None,
     choose: int = 0,
@@ -46,7 +40,6 @@ def solve(
     score: Switch = False,
     dollars: Annotated[float | None, flag("FLOAT")] = None,
     format: Literal["submission", "arc-agi-benchmarking"] = "submission",
-    until_end: Switch = False,
     resume: Switch = False,
     replace: Switch = False,
     json: Switch = False,
@@ -66,14 +59,7 @@ def solve(
     Args:
         tasks: files of one task or many (Kaggle challenges), folders, public sets (arc2/evaluation) or ids (007bbfb7).
         checkpoint: a run folder, a saved model, or the name of one that comes with CHARM.
-        mode: memory (a task's rows), composition (the memory's shared weights, too) or full (all).
         budget: time from the first update, such as 90s, 5m or 12h; 10s/task is 10 seconds of a device for each task.
-        steps: maximum number of updates.
-        views: maximum number of views per task that vote.
-        batch: examples in an update.
-        seed: seed for the order of examples.
-        together: tasks that a writer learns together in one copy of the weights; 0 is all that a device has.
-        writer: how a writer learns the tasks; refused for other models.
         device: cuda, xpu, mps, cpu, or auto for the best available; cuda:1 is that one alone.
         out: file to write the submission to.
         choose: number of tasks to solve, chosen by a hash of their ids; 0 for all.
@@ -82,7 +68,6 @@ def solve(
         score: compare with the test outputs in the end, and write OUT.scores.json; answers never depend on them.
         dollars: price of a device for an hour, for the scores.
         format: also write OUT/TASK.json for each task, as arc-agi-benchmarking has them.
-        until_end: use the whole time, even if all votes agree.
         resume: continue the submission of an interrupted solve, and skip the tasks that it had finished.
         replace: replace the answers of an earlier solve; they stay until there is a first new answer.
         json: print the submission instead of pictures.
@@ -101,7 +86,6 @@ def solve(
         raise CharmError("name at least one task file")
     # Checked before anything is loaded.
     seconds = BUDGET if budget is None else seconds_of(budget.removesuffix("/task"))
-    options = SolveOptions(seconds, steps, views, batch, mode, seed, together, until_end=until_end, writer=writer)
     refuse_below(0, {"choose": choose, "skip": skip, "largest": largest, "dollars": dollars})
     loaded, skipped = solving.load_tasks(tasks)
     loaded = solving.choose(loaded, choose, largest, skip)
