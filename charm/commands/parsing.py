@@ -195,14 +195,17 @@ def how_to_read(hidden: Collection[tuple[type, str]] = ()) -> dict[str, Any]:
         spec = ConstructorRegistry.get_struct_spec(replace(info, markers=(*info.markers, read)))
         if not isinstance(spec, StructConstructorSpec):
             return None
+        # A field with one choice is no flag.
         choices = (one for one in spec.fields if get_origin(one.type) is not Literal or len(get_args(one.type)) > 1)
         shown = (one for one in choices if (info.type, one.name) not in hidden)
-        return replace(spec, fields=tuple(map(_readable, shown)))
+        return replace(spec, fields=tuple(map(_explained, shown)))
 
     return {"config": (FlagCreatePairsOff,), "registry": registry}
 
 
-def _readable(field: StructFieldSpec) -> StructFieldSpec:
+def _explained(field: StructFieldSpec) -> StructFieldSpec:
+    """Return a field with a text and a word for its value that are easier to read than tyro's own."""
+
     def text() -> str | None:
         found = field.helptext() if callable(field.helptext) else field.helptext
         shown = found and " ".join(found.split())
