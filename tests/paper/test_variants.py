@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from charm.commands.presets import parse_preset
+from charm.commands.train import parse_preset
 from charm.config import flags_between
 from charm.domains import domain_of_preset
 from charm.errors import CharmError
@@ -424,7 +424,7 @@ def test_commands_start_the_same_runs(key: str) -> None:
     for size in SIZES[VARIANTS[key].group]:
         preset, flags = VARIANTS[key].flags(size, seed=2)
         base = domain_of_preset(preset).configuration(preset)
-        found = parse_preset("charm train", preset, base, flags).config
+        found = parse_preset(preset, base, flags).config
         expected = wanted = VARIANTS[key].at(size, seed=2)
         for name in getattr(wanted, "idle", ()):
             if attrgetter(name)(wanted) is not False:

@@ -44,6 +44,7 @@ from charm.training.adaptation import Adaptation, private_rows
 from charm.training.graphs import UpdateGraphs
 from tests.toy import write_toy_tasks
 from tests.toy.runs import HERE, toy_run
+from tests.toy.solves import run_solve
 
 OPTIONS = SolveOptions(budget=60.0, steps=3, views=12, batch=8)
 
@@ -564,7 +565,7 @@ def test_options_of_writers_are_refused_for_other_models(
     with pytest.raises(CharmError, match=f"--{name} is for writers; a urm learns one task at a time"):
         solve([one(unseen)], base, replace(OPTIONS, **changed), ["cpu"])
     with pytest.raises(CharmError, match=f"--{name} is for writers"):
-        solve_command.solve((unseen,), checkpoint=base, device="cpu", out=tmp_path / "out.json", **changed)
+        run_solve((unseen,), checkpoint=base, device="cpu", out=tmp_path / "out.json", **changed)
     assert not (tmp_path / "out.json").exists()
 
 

@@ -13,7 +13,6 @@ import pytest
 import torch
 
 from charm.arc.run import train
-from charm.commands.solve import solve as command
 from charm.devices import has_bfloat16
 from charm.errors import CharmError
 from charm.evaluation.predict import Judgements, Request, predict
@@ -36,6 +35,7 @@ from charm.tasks.sources import Source
 from charm.tasks.task import Question, Task
 from tests.toy import write_toy_tasks
 from tests.toy.runs import HERE
+from tests.toy.solves import run_solve as command
 from tests.toy.writer import count_judged, writer_config
 
 OPTIONS = SolveOptions(budget=600.0, steps=4, views=4, batch=8, writer=WriterRecipe(lr=3e-3, views=8))
