@@ -25,7 +25,7 @@ from typing import Any, Literal
 
 from charm.arc.presets import arc1
 from charm.automata.run import CarConfig
-from charm.config import flags_between, from_json, to_json
+from charm.config import from_json, to_json
 from charm.continual.run import StreamOptions
 from charm.domains import Domain, domain_of_preset
 from charm.errors import CharmError
@@ -93,7 +93,7 @@ class Setting:
         return replace(small, memory=with_fields(memory, {**sizes, **of_memory}))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Variant:
     """A run of the paper, without its seed."""
 
@@ -136,15 +136,6 @@ class Variant:
     def home(self, size: SizeName) -> str:
         """Return the name under which results are stored."""
         return f"{self.size(size).home}.{self.name}"
-
-    def flags(self, size: SizeName, seed: int) -> tuple[str, list[str]]:
-        """Return the preset and the flags of the `charm train` or `charm adapt` command that starts this run."""
-        wanted = self.at(size, seed)
-        if self.start:  # `charm adapt` has flags for the paper's settings only
-            words = ["--stream", wanted.stream, "--method", wanted.method, "--scope", wanted.scope]
-            return self.preset, [*words, "--halt-weight", f"{wanted.recipe.halt_weight:g}", "--seed", str(seed)]
-        preset = self.size(size).preset or self.preset
-        return preset, flags_between(domain_of_preset(preset).configuration(preset), wanted)
 
 
 def variant_named(key: str) -> Variant:
@@ -319,6 +310,7 @@ TOKENS = {"none": 545_335, "engram": 546_035, "cose": 490_660, "mixture": 490_66
 D12_BACKBONE = 286_261_730
 
 
+@cache
 def hours(variant: Variant, size: SizeName) -> float:
     """Return the hours of one run: on one H200, or on two cores at the CPU sizes."""
     minutes = variant.size(size).minutes

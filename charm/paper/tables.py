@@ -7,14 +7,14 @@ sentences about our records. The file explains its format; `charm reproduce` and
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from importlib.resources import files
 from typing import Any, Literal
 
 from charm.config import from_json
 from charm.drawing.figures import Point
-from charm.errors import CharmError
+from charm.errors import CharmError, charm_errors
 from charm.paper.runs import VARIANTS, Variant
 
 MINUS = " - "
@@ -104,6 +104,8 @@ class PaperTable:
     """Its label in the paper's source."""
     section: str = ""
     """Heading under which the reproduction page shows it; "" for counts in the text, which it does not show."""
+    measures: tuple[str, ...] = ()
+    """Columns of its lines."""
     lines: tuple[PaperLine, ...] = ()
     claims: tuple[PaperClaim, ...] = ()
     about: str = ""
@@ -130,10 +132,6 @@ class PaperTable:
     """Command that makes or checks it; `charm reproduce` if empty."""
     cost: str = ""
     """Cost in words, if there is nothing to train."""
-
-    @property
-    def measures(self) -> list[str]:
-        return list(dict.fromkeys(measure for line in self.lines for measure in line.paper))
 
     @property
     def sources(self) -> list[str]:
@@ -163,21 +161,17 @@ def read_tables(text: str) -> dict[str, PaperTable]:
     return {label: _table(label, content) for label, content in tomllib.loads(text).items()}
 
 
-def _table(label: str, given: Mapping[str, Any]) -> PaperTable:
-    known = {one.name for one in fields(PaperTable)} - {"label"} | {"measures"}
-    if unknown := sorted(given.keys() - known):
+def _table(label: str, given: dict[str, Any]) -> PaperTable:
+    if unknown := sorted(given.keys() - {one.name for one in fields(PaperTable)}):
         raise CharmError(f"{label} has no field {unknown[0]!r}")
-    parsed = {name: value for name, value in given.items() if name != "measures"}
-    measures = given.get("measures", "").split(" | ")
-    try:
-        parsed["lines"] = tuple(_line(cells, measures) for cells in _cells(given.get("lines", "")))
-        parsed["claims"] = tuple(map(_claim, given.get("claims", "").strip().splitlines()))
-        parsed["panels"] = tuple((*cells, "")[:4] for cells in _cells(given.get("panels", "")))
-        parsed["counts"] = tuple(map(_count, _cells(given.get("counts", ""))))
-    except (ValueError, TypeError) as error:
-        raise CharmError(f"{label} cannot be read ({error})") from error
-    parsed["ours"] = tuple(from_json(Ours, one, label) for one in given.get("ours", ()))
-    return PaperTable(label, **parsed)
+    with charm_errors(f"{label} cannot be read", ValueError, TypeError):
+        given["measures"] = tuple(filter(None, given.get("measures", "").split(" | ")))
+        given["lines"] = tuple(_line(cells, given["measures"]) for cells in _cells(given.get("lines", "")))
+        given["claims"] = tuple(map(_claim, given.get("claims", "").strip().splitlines()))
+        given["panels"] = tuple((*cells, "")[:4] for cells in _cells(given.get("panels", "")))
+        given["counts"] = tuple(map(_count, _cells(given.get("counts", ""))))
+        given["ours"] = tuple(from_json(Ours, one, label) for one in given.get("ours", ()))
+        return PaperTable(label, **given)
 
 
 def _cells(text: str) -> Iterator[list[str]]:
@@ -185,7 +179,7 @@ def _cells(text: str) -> Iterator[list[str]]:
         yield [cell.strip() for cell in line.split("|")]
 
 
-def _line(cells: list[str], measures: list[str]) -> PaperLine:
+def _line(cells: list[str], measures: Sequence[str]) -> PaperLine:
     key, title, *numbers = cells
     seeds = int(numbers.pop().removeprefix("n=")) if numbers[-1].startswith("n=") else 1
     printed = {name: number for name, number in zip(measures, numbers, strict=True) if number}

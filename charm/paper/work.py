@@ -42,7 +42,7 @@ from charm.files import read_sealed
 from charm.language.config import LMConfig
 from charm.language.gpt import components
 from charm.models.model import CharmModel
-from charm.paper.runs import SMALL_STREAM, SizeName, Variant, small_tasks, variant_named
+from charm.paper.runs import SMALL_STREAM, SizeName, Variant, hours, small_tasks, variant_named
 from charm.paper.tables import EMERGED
 from charm.paths import data_dir
 from charm.progress import say
@@ -152,6 +152,10 @@ class PaperRun:
         return self.variant.home(self.shelf.size)
 
     @property
+    def hours(self) -> float:
+        return hours(self.variant, self.shelf.size)
+
+    @property
     def folder(self) -> Path:
         return self.shelf.out / self.shelf.size / "runs" / self.name / f"seed_{self.seed}"
 
@@ -254,12 +258,10 @@ def _train(run: PaperRun, here: Place, say: Callable[[str], None]) -> Result | N
     place_of_data = config.data if domain.name == "lm" else config.data.data
     for prefix, options in run.variant.size(run.shelf.size).evaluations.items():
         given = from_json(domain.get("evaluate_options"), {**options, "data": place_of_data})
-        found = domain.get("evaluate")(out, given, here)
-        if found is None:
-            continue
-        scores |= {f"{prefix}{name}": value for name, value in SCORES[domain.name](found[0]).items()}
-        if domain.name == "arc":
-            tasks |= {f"{prefix}{name}": ids for name, ids in _solved_and_proposed(found[0]).items()}
+        if found := domain.get("evaluate")(out, given, here):
+            scores |= {f"{prefix}{name}": value for name, value in SCORES[domain.name](found[0]).items()}
+            if domain.name == "arc":
+                tasks |= {f"{prefix}{name}": ids for name, ids in _solved_and_proposed(found[0]).items()}
     metrics = read_metrics(out)
     if domain.name == "arc" and metrics:
         scores["loss"] = round(mean_around(metrics, "token_loss", config.steps)[0], 5)
@@ -279,11 +281,8 @@ def _learn_stream(run: PaperRun, base: PaperRun, here: Place, say: Callable[[str
     except KeyboardInterrupt:  # stopped by a signal, with a checkpoint
         return None
     names = [f"{when} pass@{k}" for when in ("zero-shot", "immediate", "final") for k in (1, 2)]
-    scores = {
-        name: round(100 * summary[name], 4)
-        for name in (*names, "base before", "base after")
-        if summary[name] is not None
-    }
+    names += ["base before", "base after"]
+    scores = {name: round(100 * summary[name], 4) for name in names if summary[name] is not None}
     scores["token loss"] = round(summary["token_loss"], 6)
     return {
         "scores": scores,
@@ -291,10 +290,6 @@ def _learn_stream(run: PaperRun, base: PaperRun, here: Place, say: Callable[[str
         "seconds": {"training": round(summary["seconds"], 1)},
         "summary": {**summary, "skipped": len(summary["skipped"]), "stream": Path(summary["stream"]).name},
     }
-
-
-def _arc_scores(found: Mapping[str, Any]) -> dict[str, float]:
-    return {name: round(100 * value, 4) for name, value in found["metrics"].items() if not name.endswith("/outputs")}
 
 
 def _car_scores(found: Mapping[str, Any]) -> dict[str, float]:
@@ -318,7 +313,9 @@ def updates_until_unseen(metrics: list[dict[str, Any]]) -> float | None:
 
 # Domain -> function from the result of `charm eval` to scores by name; shares are in percent.
 SCORES: dict[str, Callable[[Mapping[str, Any]], dict[str, float]]] = {
-    "arc": _arc_scores,
+    "arc": lambda found: {
+        name: round(100 * value, 4) for name, value in found["metrics"].items() if not name.endswith("/outputs")
+    },
     "car": _car_scores,
     "lm": lambda found: {"bits per byte": round(found["bpb"], 6)},
 }
