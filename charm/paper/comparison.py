@@ -23,8 +23,7 @@ class Difference:
 
     seeds: int
     mean: float
-    half_width: float
-    """Half the width of the 95 % interval; infinite with fewer than two seeds."""
+    half_width: float  # half the width of the 95 % interval; infinite with fewer than two seeds
 
     @property
     def interval(self) -> tuple[float, float]:
@@ -83,8 +82,7 @@ class Comparison:
     """The results of a table on a shelf."""
 
     table: PaperTable
-    results: dict[str, dict[int, Result]]
-    """Results by the key of a line and by seed."""
+    results: dict[str, dict[int, Result]]  # results by the key of a line and by seed
 
     @staticmethod
     def of(table: PaperTable, shelf: Shelf) -> Comparison:

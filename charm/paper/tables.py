@@ -20,6 +20,8 @@ from charm.paper.runs import VARIANTS, Variant
 MINUS = " - "
 EMERGED = "updates to 1 % unseen"  # a measure of automata
 
+# given: a number of rows from which the others are computed, so that agreement proves nothing
+# differs: our count is known to differ from the paper's
 Standing = Literal["checked", "given", "differs"]
 
 
@@ -28,14 +30,10 @@ class PaperLine:
     """A line of a table that reports runs."""
 
     title: str
-    run: str
-    """The key of its variant; "" for a run that this code does not make."""
-    paper: Mapping[str, str]
-    """Numbers by measure, as printed: "49.75 ± 2.50". Empty for a line that is yours and not the paper's."""
-    seeds: int = 1
-    """Number of runs behind the paper's number."""
-    prefix: str = ""
-    """Prefix of our score names, if one run is evaluated in several ways."""
+    run: str  # the key of its variant; "" for a run that this code does not make
+    paper: Mapping[str, str]  # numbers by measure, as printed: "49.75 ± 2.50"; empty if the line is not the paper's
+    seeds: int = 1  # number of runs behind the paper's number
+    prefix: str = ""  # prefix of our score names, if one run is evaluated in several ways
 
     @property
     def key(self) -> str:
@@ -58,8 +56,7 @@ class PaperClaim:
     first: str
     second: str
     measure: str
-    difference: str = ""
-    """The difference, if the paper prints it."""
+    difference: str = ""  # the difference, if the paper prints it
 
     @property
     def lines(self) -> set[str]:
@@ -72,17 +69,11 @@ class PaperCount:
     """A parameter count that the paper prints, and what to count for it."""
 
     label: str
-    data: str
-    """A key of `charm.paper.counts.PAPER_SIZES`."""
-    run: str
-    """The key of a variant, or a preset of a language model."""
-    what: str
-    """A key of `charm.paper.counts.COUNTS`, a field of `Accounting`, or a part of a language model."""
-    printed: str
-    """The count with its unit: "29.9M", "31.76k", "13,663,233"."""
+    data: str  # a key of `charm.paper.counts.PAPER_SIZES`
+    run: str  # the key of a variant, or a preset of a language model
+    what: str  # a key of `charm.paper.counts.COUNTS`, a field of `Accounting`, or a part of a language model
+    printed: str  # the count with its unit: "29.9M", "31.76k", "13,663,233"
     standing: Standing = "checked"
-    """given: a number of rows from which the others are computed, so that agreement proves nothing.
-    differs: our count is known to differ from the paper's."""
     note: str = ""
 
 
@@ -92,46 +83,31 @@ class Ours:
 
     record: str
     text: str
-    claims: tuple[str, ...] = ()
-    """The paper's order of two of the record's numbers, such as "CoSE seen > table seen"."""
+    claims: tuple[str, ...] = ()  # the paper's order of two of the record's numbers, such as "CoSE seen > table seen"
 
 
 @dataclass(frozen=True)
 class PaperTable:
     """A table or figure of the paper."""
 
-    label: str
-    """Its label in the paper's source."""
-    section: str = ""
-    """Heading under which the reproduction page shows it; "" for counts in the text, which it does not show."""
-    measures: tuple[str, ...] = ()
-    """Columns of its lines."""
+    label: str  # its label in the paper's source
+    section: str = ""  # heading on the reproduction page; "" for counts in the text, which it does not show
+    measures: tuple[str, ...] = ()  # columns of its lines
     lines: tuple[PaperLine, ...] = ()
     claims: tuple[PaperClaim, ...] = ()
-    about: str = ""
-    """What the paper leaves open about its runs, and how we interpret it."""
-    alone: str = ""
-    """The line for which the paper counts tasks that no other line has among its candidates."""
-    alone_count: int = 0
-    """The paper's count of these tasks."""
-    panels: tuple[tuple[str, str, str, str], ...] = ()
-    """Of a figure: end of the file's name, table whose runs are drawn, name of the drawing, pattern of the runs."""
+    about: str = ""  # what the paper leaves open about its runs, and how we interpret it
+    alone: str = ""  # the line for which the paper counts tasks that no other line has among its candidates
+    alone_count: int = 0  # the paper's count of these tasks
+    panels: tuple[tuple[str, str, str, str], ...] = ()  # end of the file's name, table, drawing, pattern of its runs
     counts: tuple[PaperCount, ...] = ()
-    reading: str = ""
-    """How we count parameters if the paper leaves it open."""
+    reading: str = ""  # how we count parameters if the paper leaves it open
     ours: tuple[Ours, ...] = ()
-    elsewhere: str = ""
-    """How the setting of our runs differs from the table's: another split or stream."""
-    instead: str = "no run"
-    """Text of the cell for our numbers if there is no record."""
-    check: str = ""
-    """Result of a check that is not a record."""
-    paper: str = ""
-    """The paper's numbers in words, if they are not in `lines`."""
-    command: str = ""
-    """Command that makes or checks it; `charm reproduce` if empty."""
-    cost: str = ""
-    """Cost in words, if there is nothing to train."""
+    elsewhere: str = ""  # how the setting of our runs differs from the table's: another split or stream
+    instead: str = "no run"  # text of the cell for our numbers if there is no record
+    check: str = ""  # result of a check that is not a record
+    paper: str = ""  # the paper's numbers in words, if they are not in `lines`
+    command: str = ""  # command that makes or checks it; `charm reproduce` if empty
+    cost: str = ""  # cost in words, if there is nothing to train
 
     @property
     def sources(self) -> list[str]:

@@ -51,16 +51,7 @@ from charm.runs.folder import write_result
 from charm.runs.metrics import curve, mean_around, read_metrics
 from charm.runs.settings import TrainConfig
 from charm.signals import StoppedEarly, stop_early
-from charm.tasks.pairs_file import (
-    MANIFEST,
-    Manifest,
-    TaskRecord,
-    load_pairs,
-    pack_pairs,
-    read_manifest,
-    write_block,
-    write_manifest,
-)
+from charm.tasks import pairs_file
 from charm.tasks.sources import load_source
 from charm.tasks.task import Pair
 
@@ -79,8 +70,7 @@ class Shelf:
 
     out: Path
     size: SizeName
-    data: Path | None = None
-    """Folder of downloaded and generated data; None is the presets' default."""
+    data: Path | None = None  # folder of downloaded and generated data; None is the presets' default
 
     def run(self, variant: Variant, seed: int) -> PaperRun:
         return PaperRun(self, variant, seed)
@@ -183,18 +173,18 @@ class PaperRun:
 
 def choose_pairs(source: Path, target: Path, tasks: Iterable[str]) -> None:
     """Write a folder with the first pairs of some tasks that have no long side, unless it is there."""
-    if (target / MANIFEST).is_file():
+    if (target / pairs_file.MANIFEST).is_file():
         return
-    found = read_manifest(source)
-    chosen = Manifest(replace(found.plan, pairs=PAIRS))
-    for task, block in load_pairs(source, set(tasks) & set(found.tasks)).items():
+    found = pairs_file.read_manifest(source)
+    chosen = pairs_file.Manifest(replace(found.plan, pairs=PAIRS))
+    for task, block in pairs_file.load_pairs(source, set(tasks) & set(found.tasks)).items():
         numbers = np.flatnonzero(block.shapes[:PAIRS].max(axis=1) <= LONGEST_PAIR).tolist()
         if numbers:
-            kept = pack_pairs([Pair(*block.pair(n)) for n in numbers], block.index[numbers].tolist())
-            write_block(target, task, kept)
+            kept = pairs_file.pack_pairs([Pair(*block.pair(n)) for n in numbers], block.index[numbers].tolist())
+            pairs_file.write_block(target, task, kept)
             why = f"pairs with sides beyond {LONGEST_PAIR} are left out"
-            chosen.tasks[task] = TaskRecord(len(kept), PAIRS, {}, kept.content(), why)
-    write_manifest(target, chosen)
+            chosen.tasks[task] = pairs_file.TaskRecord(len(kept), PAIRS, {}, kept.content(), why)
+    pairs_file.write_manifest(target, chosen)
 
 
 def identity(config: Any) -> dict[str, Any]:

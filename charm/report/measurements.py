@@ -45,8 +45,7 @@ class Design:
     """Runs that differ only in their seed."""
 
     label: str
-    results: list[Result]
-    """One for each seed: "scores" in percent, "parameters", a "curve", the "summary" of a stream."""
+    results: list[Result]  # one for each seed: "scores" in percent, "parameters", a "curve", the "summary" of a stream
     config: Any = None
 
     def values(self, score: str) -> tuple[float, ...]:
@@ -167,7 +166,9 @@ def memory_label(memory: CoSEConfig) -> str:
 
 def evaluated(run: Path, config: TrainConfig) -> Result:
     """Return the newest scores of a run."""
-    found = folder.newest_evaluation(run)
+    found = folder.find_evaluation(run)
+    if found is None:
+        raise CharmError(f"{run}: the run has no evaluation yet; run `charm eval {run}` first")
     return {"scores": _percent(found["metrics"], run), "puzzles": found["puzzles"]}
 
 
