@@ -20,10 +20,7 @@ ABSENT = "not evaluated"  # outcome of a task that is not in a run's split
 
 
 def write_comparison(
-    runs: Sequence[Path],
-    out: Path,
-    protocol: Protocol | str | None = None,
-    data: Path | None = None,
+    runs: Sequence[Path], out: Path, protocol: Protocol | str | None = None, data: Path | None = None
 ) -> Path:
     """Write a page that compares runs on ARC's tasks, and return its path.
 
