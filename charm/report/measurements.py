@@ -18,7 +18,7 @@ from charm.automata.presets import CAR_MEMORIES
 from charm.automata.run import PARTS, CarConfig, car_steps, read_car_config
 from charm.config import to_json
 from charm.continual import results as streams
-from charm.continual.records import memory_name
+from charm.continual.records import StreamSummary, memory_name
 from charm.domains import DOMAINS, domain_of
 from charm.drawing import figures
 from charm.drawing.figures import Point, Series, common_points
@@ -117,7 +117,7 @@ def read_runs(
         if run not in files:
             if domain_of(run).name != domain:
                 raise CharmError(f"{run} is not a run on {DOMAINS[domain].learns_from}")
-            config = read_config(run, data) if domain == "arc" else read_car_config(run)
+            config: Any = read_config(run, data) if domain == "arc" else read_car_config(run)
             alike = replace(config, seed=0, device="", data=replace(config.data, data=None))
             groups.setdefault(alike, {})[run] = config
     labels = [memory_label(config.memory) for config in groups]
@@ -245,7 +245,7 @@ def read_lm(sources: Sequence[Path], data: Path | None) -> list[Design]:
 
 def read_streams(sources: Sequence[Path], data: Path | None) -> list[Design]:
     """Read stream runs from result files, folders with a result file, or run folders."""
-    found = []
+    found: list[StreamSummary] = []
     for source in sources:
         path = source
         if source.is_dir():
