@@ -287,20 +287,36 @@ def _benchmark(config: TrainConfig, puzzles: int) -> str:
     return f"{puzzles} puzzles of {', '.join(evaluated)}"
 
 
+def _series(values: Iterable[tuple[str, float, float]]) -> dict[str, list[Point]]:
+    """Group values, each with its label and x."""
+    found: dict[str, dict[float, list[float]]] = {}
+    for label, x, value in values:
+        found.setdefault(label, {}).setdefault(x, []).append(value)
+    return {label: [Point(x, tuple(some)) for x, some in sorted(points.items())] for label, points in found.items()}
+
+
+def against_memory(score: str, designs: Sequence[Design]) -> dict[str, list[Point]]:
+    """Return a score against the memory's parameters."""
+    every = ((one.label, result) for one in designs for result in one.results if score in result["scores"])
+    return _series((label, result["parameters"]["memory"], result["scores"][score]) for label, result in every)
+
+
 def pareto(designs: Sequence[Design]) -> Measured:
-    """Return pass@2 against the memory's parameters."""
-    memory = {one.label: max(result["parameters"]["memory"] for result in one.results) for one in designs}
-    return ({one.label: [Point(memory[one.label], values)] for one in designs if (values := one.values("pass@2"))},)
+    return (against_memory("pass@2", designs),)
+
+
+def lm_scaling(designs: Sequence[Design]) -> Measured:
+    """Return bits per byte against the memory's parameters for each kind of memory, and without one."""
+    kinds = [replace(one, label=LM_NAMES[one.config.ngram.variant]) if one.config else one for one in designs]
+    series = against_memory("bits per byte", kinds)
+    stock = series.pop(LM_NAMES["none"], [Point(0, ())])
+    return series, stock[0].values
 
 
 def depth(designs: Sequence[Design]) -> Measured:
     """Return pass@2 against the number of refinement steps."""
-    series: dict[str, list[Point]] = {}
-    for one in designs:
-        every = sorted({loops for result in one.results for loops in result["depths"]})
-        values = {at: tuple(r["depths"][at] for r in one.results if at in r["depths"]) for at in every}
-        series[one.label] = [Point(at, some) for at, some in values.items()]
-    return (series,)
+    every = ((one.label, result) for one in designs for result in one.results)
+    return (_series((label, at, score) for label, result in every for at, score in result["depths"].items()),)
 
 
 def families(label: str, family: Callable[[Any], Any], x: Callable[[Any], int], designs: Sequence[Design]) -> Measured:
@@ -312,18 +328,16 @@ def families(label: str, family: Callable[[Any], Any], x: Callable[[Any], int], 
     for one in designs:
         shape = one.config.reasoner
         members.setdefault(family(shape), []).extend((x(shape), result) for result in one.results)
-    series = {}
+    values = []
     for key, some in sorted(members.items()):
         stepwise = [set(result["steps"]) for _, result in some if "steps" in result]
         shared = set.intersection(*stepwise) if stepwise else {0}
         if not shared:
             raise CharmError(f"{label.format(*key)}: no step at which all of these were evaluated")
-        values: dict[int, list[float]] = {}
         for at, result in some:
             score = result["steps"][max(shared)] if "steps" in result else result["scores"]["pass@2"]
-            values.setdefault(at, []).append(score)
-        series[label.format(*key)] = [Point(at, tuple(found)) for at, found in sorted(values.items())]
-    return (series,)
+            values.append((label.format(*key), at, score))
+    return (_series(values),)
 
 
 def emergence(designs: Sequence[Design]) -> Measured:
@@ -364,18 +378,6 @@ def of_streams(points: Callable[[Any], Series], hollow: bool, designs: Sequence[
     if not series:
         raise CharmError(f"{designs[0].label}: nothing to draw, because the tasks of its streams have no known answers")
     return (series, without) if hollow else (series,)
-
-
-def lm_scaling(designs: Sequence[Design]) -> Measured:
-    """Return bits per byte against the memory's parameters for each kind of memory, and without one."""
-    series: dict[str, dict[int, tuple[float, ...]]] = {}
-    for one in designs:
-        points = series.setdefault(LM_NAMES[one.config.ngram.variant] if one.config else one.label, {})
-        for result in one.results:
-            memory = result["parameters"]["memory"]
-            points[memory] = (*points.get(memory, ()), result["scores"]["bits per byte"])
-    stock = [value for values in series.pop(LM_NAMES["none"], {}).values() for value in values]
-    return {label: [Point(*one) for one in sorted(points.items())] for label, points in series.items()}, tuple(stock)
 
 
 Read = Callable[[Sequence[Path], Path | None], list[Design]]
