@@ -13,7 +13,6 @@ from importlib.resources import files
 from typing import Any, Literal
 
 from charm.config import from_json
-from charm.drawing.figures import Point
 from charm.errors import CharmError, charm_errors
 from charm.paper.runs import VARIANTS, Variant
 
@@ -181,12 +180,3 @@ def _count(cells: list[str]) -> PaperCount:
 
 
 TABLES = read_tables((files("charm.paper") / "tables.toml").read_text("utf-8"))
-
-
-def published_points(benchmark: str) -> dict[str, list[Point]]:
-    """Return each system's printed pass@1 and pass@2 on "ARC-AGI-1" or "ARC-AGI-2"; the x of a point is its k."""
-    return {
-        line.title.partition(",")[0]: [Point(k, (line.printed_mean(f"pass@{k}"),)) for k in (1, 2)]
-        for line in TABLES["tab:overall-arc-performance"].lines
-        if line.title.endswith(benchmark)
-    }

@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import product
 from pathlib import Path
 from statistics import mean
 from typing import Any
@@ -28,7 +29,7 @@ from charm.evaluation.protocols import Protocol
 from charm.files import read_json, read_sealed, unseal
 from charm.memory.cose import CoSEConfig
 from charm.paper.plans import Reproduction
-from charm.paper.tables import TABLES, published_points
+from charm.paper.tables import TABLES
 from charm.paper.work import Result
 from charm.report import folder
 from charm.report.html import names_of
@@ -274,8 +275,13 @@ def overall(designs: Sequence[Design]) -> Measured:
             system, _, benchmark = one.label.partition(", ")
             label = f"{system}, ours"
         ours.setdefault(benchmark, {})[label] = [Point(k, one.values(f"pass@{k}")) for k in (1, 2)]
-    theirs = {title: published_points(title.partition(",")[0]) for title in ours}
-    return ours, {title: some for title, some in theirs.items() if some}
+    theirs: dict[str, dict[str, list[Point]]] = {}
+    for title, line in product(ours, TABLES["tab:overall-arc-performance"].lines):
+        system, _, benchmark = line.title.partition(", ")
+        if benchmark == title.partition(",")[0]:
+            points = [Point(k, (line.printed_mean(f"pass@{k}"),)) for k in (1, 2)]
+            theirs.setdefault(title, {})[system] = points
+    return ours, theirs
 
 
 def _benchmark(config: TrainConfig, puzzles: int) -> str:
