@@ -14,7 +14,7 @@ from charm.config import to_json
 from charm.domains import domain_of
 from charm.drawing.grids import LINE, PALETTE
 from charm.errors import charm_errors
-from charm.evaluation.evaluate import Evaluation, as_asked, evaluate_votes, own_protocol, standard
+from charm.evaluation.evaluate import Evaluation, as_asked, evaluate_votes, own_protocol
 from charm.evaluation.protocols import SURE, Protocol, protocol_text
 from charm.evaluation.scoring import KS, OUTCOMES, Scores
 from charm.files import read_sealed
@@ -101,7 +101,7 @@ def ranked(
     elif protocol is not None:
         protocol = as_asked(protocol, config.reasoner)
     else:
-        protocol = standard(config)
+        protocol = own_protocol(config, "standard")
         if voted and not set(protocol.loops) <= set(voted[steps[-1]]):
             protocol = replace(protocol, loops=voted[steps[-1]])  # it was evaluated by hand, at other depths
         steps = [step for step in voted if set(protocol.loops) <= set(voted[step])]

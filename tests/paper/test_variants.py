@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from charm.commands.presets import parse_preset
+from charm.commands.train import parse_preset
 from charm.config import flags_between
 from charm.domains import domain_of_preset
 from charm.errors import CharmError
@@ -430,7 +430,7 @@ def test_commands_start_the_same_runs(key: str) -> None:
         _, _, preset, *flags = shlex.split(commands_by_hand(run)[0])
         base = domain_of_preset(preset).configuration(preset)
         assert flags[-2:] == ["--out", str(run.folder)]
-        found = parse_preset("charm train", preset, base, flags[:-2]).config
+        found = parse_preset(preset, base, flags[:-2]).config
         expected = wanted = run.config
         for name in getattr(wanted, "idle", ()):
             if attrgetter(name)(wanted) is not False:
