@@ -22,7 +22,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import partial
-from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -31,11 +30,11 @@ from torch import Tensor
 
 from charm import progress
 from charm.devices import undisturbed_capture
-from charm.models.writer.network import HAS_TRITON, Attend, Newest, Writer, _attend_within
-from charm.tasks.batch import TURNS, PairBank
+from charm.models.network import AskedBatch
+from charm.models.writer.network import HAS_TRITON, Attend, Mix, Writer, _attend_within, turned
+from charm.models.writer.writing import grid_tokens
 from charm.tasks.canvas import BOUNDARY, PAD
 from charm.tasks.keyed import Numbers
-from charm.tasks.keys import Keys
 from charm.tasks.sequences import END, LONGEST, LONGEST_ANSWER, Pack, pack_pairs
 
 LOOK_EVERY = 8  # steps between looks at which answers have ended
@@ -50,26 +49,13 @@ KERNEL_WIDTHS = (16, 32, 64, 128)  # of a head
 TOKEN, ROW, COLUMN, LENGTH, WRITTEN, LIMIT, BASE, WIDTH, OPEN = range(9)
 
 
-class Guessed(NamedTuple):
-    """Questions under views, paired with guesses of their answers."""
-
-    pairs: PairBank
-    keys: Keys
-    pair_N: Tensor
-    row_N: Tensor
-    task_ND: Tensor
-    limit_N: Tensor  # tokens after which an answer is given up
-
-    def needs(self) -> tuple[Numbers, Numbers]:
-        """Return the tokens of each question and guess, and the room that its answer may need; wait for the device."""
-        swaps_N = TURNS.to(self.row_N.device)[-1, self.keys.dihedral[self.row_N].long()]
-        shape_N4 = self.pairs.shape[self.pair_N].long()
-        shape_N4 = torch.where(swaps_N[:, None] == 1, shape_N4[:, [1, 0, 3, 2]], shape_N4)
-        input_N, output_N = (shape_N4[:, at] * (shape_N4[:, at + 1] + 1) for at in (0, 2))
-        read_N = 3 + input_N + output_N
-        stretch_N = torch.maximum(2 + input_N + self.limit_N, read_N) + TOKENS
-        read, stretch = torch.stack([read_N, stretch_N]).cpu().numpy()
-        return read, stretch
+def needs(asked: AskedBatch, limit_N: Tensor) -> tuple[Numbers, Numbers]:
+    """Return the tokens of each question and guess, and the room that its answer may need; wait for the device."""
+    input_N, output_N = grid_tokens(asked.bank, asked.keys, asked.question_N, asked.row_N).T
+    read_N = 3 + input_N + output_N
+    stretch_N = torch.maximum(2 + input_N + limit_N, read_N) + TOKENS
+    read, stretch = torch.stack([read_N, stretch_N]).cpu().numpy()
+    return read, stretch
 
 
 class Decoder:
@@ -101,11 +87,13 @@ class Decoder:
         self.pool = torch.cuda.graph_pool_handle() if device.type == "cuda" else None
 
     @torch.inference_mode()
-    def write(self, asked: Guessed) -> tuple[Tensor, Tensor]:
+    def write(self, asked: AskedBatch, limit_N: Tensor) -> tuple[Tensor, Tensor]:
         """Return answers [N, A], END after the last token; and their log-probabilities, minus infinity for an answer
         that had not ended after its limit. They are those of `charm.models.writer.writing.write`.
+
+        Questions are paired with guesses of their answers.
         """
-        read_N, stretch_N = asked.needs()
+        read_N, stretch_N = needs(asked, limit_N)
         device = self.kept.device
         answer_NA = torch.full((len(read_N), LONGEST_ANSWER), END, dtype=torch.uint8, device=device)
         sure_N = torch.full((len(read_N),), -math.inf, device=device)
@@ -119,21 +107,21 @@ class Decoder:
                 count = max(1, int(np.searchsorted(ends_N, most, side="right")))
                 chosen_N, queue_N = queue_N[:count], queue_N[count:]
                 moved = np.stack([chosen_N, *slots.take(chosen_N), ends_N[:count]])
-                self._begin(asked, torch.from_numpy(moved).to(device), int(ends_N[count - 1]))
+                self._begin(asked, limit_N, torch.from_numpy(moved).to(device), int(ends_N[count - 1]))
                 self._leave(slots, answer_NA, sure_N)
             if slots.writing:
                 self._advance(np.array([*slots.writing]))
                 self._leave(slots, answer_NA, sure_N)
         return answer_NA, sure_N
 
-    def _begin(self, asked: Guessed, places: Tensor, tokens: int) -> None:
+    def _begin(self, asked: AskedBatch, limit_N: Tensor, places: Tensor, tokens: int) -> None:
         """Read questions and guesses; take over what the writer would have written as well, and its next token.
 
         `places` has their numbers, slots, where their stretches begin, and the ends of their sequences in a pack.
         """
         number_N, slot_N, base_N, ends_N = places
-        pack = pack_pairs(asked.pairs, asked.keys, asked.pair_N[number_N], asked.row_N[number_N], ends_N, tokens)
-        example_L, task_ND, limit_N = pack.example_L, asked.task_ND[number_N], asked.limit_N[number_N]
+        pack = pack_pairs(asked.bank, asked.keys, asked.question_N[number_N], asked.row_N[number_N], ends_N, tokens)
+        example_L, task_ND, limit_N = pack.example_L, asked.task_ND[number_N], limit_N[number_N]
         at_L = torch.arange(tokens, device=ends_N.device)
         begins_N, asked_N = F.pad(ends_N[:-1], (1, 0)), pack.answers_N.long()
         read = self._reading(pack, at_L + (base_N - begins_N)[example_L])
@@ -185,7 +173,7 @@ class Decoder:
                 kept.index_copy_(1, position_L, new.transpose(0, 1))
             return attend(q, k, v, index)
 
-        return read
+        return turned(read)
 
     def _advance(self, slot_B: Numbers) -> None:
         """Take a few steps with the answers in these slots."""
@@ -264,13 +252,16 @@ class Decoder:
         columns = (length_B + more_B, written_B, limit_B, base_B, width_B, still_B.long())
         self.state[slot_B] = torch.cat([newest_B3, torch.stack(columns, dim=1)], dim=1)
 
-    def _writing(self, base_B: Tensor, length_B: Tensor, seen_B: Tensor) -> Attend | Newest:
+    def _writing(self, base_B: Tensor, length_B: Tensor, seen_B: Tensor) -> Attend:
         """Return attention of new tokens to those up to themselves and to the first `seen_B` tokens of their answers.
 
         Their keys and values are kept behind the `length_B` tokens so far.
         """
         if self.has_kernel:
-            return Newest(self.kept, base_B.contiguous(), length_B.contiguous(), seen_B)
+            from charm.models.writer.decode_kernel import attend_newest  # here alone: Triton is not everywhere
+
+            about = base_B.contiguous(), length_B.contiguous(), seen_B
+            return lambda qkv, turn, ahead, index: attend_newest(qkv, turn, ahead, self.kept[index], *about)
 
         at_M = torch.arange(self.longest, device=base_B.device)
         at_BM = (base_B[:, None] + at_M).clamp(max=self.room + TOKENS - 1)
@@ -285,7 +276,7 @@ class Decoder:
             found = F.scaled_dot_product_attention(q.transpose(1, 2), keys, values, attn_mask=sees_BGM[:, None])
             return found.transpose(1, 2)
 
-        return write
+        return turned(write)
 
     def _leave(self, slots: _Slots, answer_NA: Tensor, sure_N: Tensor) -> None:
         """Take finished answers out of their slots; waits for the device."""
@@ -346,7 +337,7 @@ def has_kernel(writer: Writer) -> bool:
     return possible and torch.cuda.get_device_capability(at) >= (8, 0)
 
 
-def _attend_padded(pack: Pack, whole: bool) -> Attend:
+def _attend_padded(pack: Pack, whole: bool) -> Mix:
     """Return attention within the sequences of a pack, padded to the longest; waits for the device once."""
     edges_N1 = pack.edges_N2[:-1].long()
     begins_N, longest = edges_N1[:-1], int(edges_N1.diff().max())
