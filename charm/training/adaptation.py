@@ -29,9 +29,10 @@ from charm.tasks import keyed
 from charm.tasks.dataset import Dataset
 from charm.training.forms import Form
 from charm.training.learner import Learner, Metrics
-from charm.training.optimizers import OptimizerSet, Part, rate_share, rows_part
+from charm.training.optimizers import OptimizerSet, rate_share, rows_optimizer
 
 Scope = Literal["rows", "composition", "full", "matrices", "feed-forward"]
+VECTORS, ROWS = "memory.base.rows.weight", "memory.residual.rows.weight"  # tasks' own parameters of a model
 
 
 @dataclass(frozen=True)
@@ -91,9 +92,9 @@ def private_tables(model: CharmModel) -> dict[str, Rows]:
     memory = model.memory
     tables = {}
     if isinstance(memory, CoSE) and isinstance(memory.base, Lookup):
-        tables["memory.base.rows.weight"] = memory.base.rows
+        tables[VECTORS] = memory.base.rows
     if isinstance(memory.residual, RowTable):
-        tables["memory.residual.rows.weight"] = memory.residual.rows
+        tables[ROWS] = memory.residual.rows
     return tables
 
 
@@ -101,7 +102,7 @@ def private_rows(model: CharmModel, puzzles: tuple[str, ...]) -> dict[str, Tenso
     """Return which rows of each private table belong to these puzzles."""
     numbers = np.array([model.instances.number(puzzle) for puzzle in puzzles], np.int64)
     rows = np.concatenate([np.zeros(0, np.int32), *(model.instances.rows(puzzle) for puzzle in puzzles)])
-    own = {"memory.base.rows.weight": numbers, "memory.residual.rows.weight": rows.astype(np.int64)}
+    own = {VECTORS: numbers, ROWS: rows.astype(np.int64)}
     device = model.reasoner.tokens.device
     return {name: torch.from_numpy(own[name]).to(device) for name in private_tables(model)}
 
@@ -244,19 +245,15 @@ def adaptation_optimizers(model: CharmModel, recipe: Recipe, form: Form, place: 
         table.weight.requires_grad_(True)
     for parameter in form.shared.values():
         parameter.requires_grad_(True)
-    vectors = {"lr": recipe.task_lr, "betas": recipe.betas}
     rows: dict[str, Any] = {"lr": recipe.row_lr, "weight_decay": recipe.row_decay}
     on_gpu = place.device.type == "cuda"  # where updates are recorded
-    parts = [
-        Part(RowAdamW, [{"params": [table.weight], **vectors}])
-        if name == "memory.base.rows.weight"
-        else rows_part(recipe.rows, {"params": [table.weight], **rows}, recipe.betas, recorded=on_gpu)
-        for name, table in tables.items()
-    ]
-    dense = {
-        "lr": recipe.shared_lr,
-        "betas": recipe.betas,
-        "weight_decay": recipe.shared_decay if form.decays else 0.0,
-    }
-    parts.append(Part(AdamW, [{"params": form.moved(), **dense}], {"capturable": on_gpu}))
-    return OptimizerSet(parts, rates_on=place.device if on_gpu else None, clip=recipe.clip)
+    optimizers: list[Optimizer] = []
+    for name, table in tables.items():
+        if name == VECTORS:
+            optimizers.append(RowAdamW([table.weight], recipe.task_lr, recipe.betas))
+        else:
+            optimizers += rows_optimizer(recipe.rows, {"params": [table.weight], **rows}, recipe.betas, recorded=on_gpu)
+    if moved := form.moved():
+        decay = recipe.shared_decay if form.decays else 0.0
+        optimizers.append(AdamW(moved, recipe.shared_lr, recipe.betas, weight_decay=decay, capturable=on_gpu))
+    return OptimizerSet(optimizers, rates_on=place.device if on_gpu else None, clip=recipe.clip)
