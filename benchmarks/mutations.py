@@ -171,8 +171,8 @@ MUTATIONS = (
     ),
     Mutation(
         "task_lr does nothing",
-        '{"lr": recipe.task_lr, "betas"',
-        '{"lr": recipe.row_lr, "betas"',
+        "RowAdamW([table.weight], recipe.task_lr",
+        "RowAdamW([table.weight], recipe.row_lr",
         ("test_methods.py",),
     ),
     Mutation(

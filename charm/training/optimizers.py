@@ -279,7 +279,7 @@ def lr_scale(update: int, steps: int, config: OptimizerConfig) -> float:
 class MovingAverage:
     """The exponential moving average of dense weights; rows are not averaged, and not copied."""
 
-    def __init__(self, parameters: list[nn.Parameter], decay: float) -> None:
+    def __init__(self, parameters: Sequence[nn.Parameter], decay: float) -> None:
         self.decay = decay
         self.parameters = parameters if decay else []
         self.average = [parameter.detach().clone() for parameter in self.parameters]

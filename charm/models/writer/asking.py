@@ -167,7 +167,7 @@ def write_answers(writer: Writer, asked: AskedBatch, limit: int | Tensor = LONGE
     input_N, output_N = grid_tokens(bank, keys, question_N, row_N).T
     ends_N = (2 + input_N + output_N + (output_N > 0)).cumsum(0)
     pack = pack_pairs(bank, keys, question_N, row_N, ends_N, int(ends_N[-1]))
-    return _as_canvases(*write(writer, *questions(pack), task_ND, limit, guesses(pack)))
+    return _as_canvases(*write(writer, *questions(pack), task_ND, limit, guesses(pack, int(output_N.max()) + 1)))
 
 
 def _as_canvases(answer_NA: Tensor, sure_N: Tensor) -> tuple[Tensor, Tensor]:

@@ -46,12 +46,11 @@ def questions(pack: Pack) -> tuple[Tensor, Tensor, Tensor]:
     return token_NL, torch.where(inside_NL[..., None], pack.place_L3[at_NL], 0), length_N
 
 
-def guesses(pack: Pack) -> Tensor:
-    """Return the answers of a pack as tokens [N, A], END after the last; at least one END for pairs without answers."""
-    begins_N, ends_N = pack.answers_N.long(), pack.edges_N2[1:-1].long()
-    most = max(1, int((ends_N - begins_N).max()))
-    at_NA = begins_N[:, None] + torch.arange(most, device=ends_N.device)
-    return torch.where(at_NA < ends_N[:, None], pack.token_L[at_NA.clamp(max=len(pack.token_L) - 1)], END)
+def guesses(pack: Pack, most: int) -> Tensor:
+    """Return the answers of a pack as tokens [N, A], up to `most` of each, END after the last."""
+    at_NA = pack.answers_N.long()[:, None] + torch.arange(most, device=pack.token_L.device)
+    inside_NA = at_NA < pack.edges_N2[1:-1, None]
+    return torch.where(inside_NA, pack.token_L[at_NA.clamp(max=len(pack.token_L) - 1)], END)
 
 
 @torch.inference_mode()
