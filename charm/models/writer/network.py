@@ -369,17 +369,13 @@ Groups = Sequence[tuple[int, int, int]]  # of sequences of one shape: tokens in 
 def _attend_plainly(q: Tensor, k: Tensor, v: Tensor, index: int, groups: Groups, whole: bool) -> Tensor:
     """Attend within the sequences of each group; tokens of a question that is read whole see one another."""
     mixed = []
-    for (_, length, asked), *parts in zip(
-        groups, *(x.split([size for size, *_ in groups]) for x in (q, k, v)), strict=True
-    ):
-        a, b, c = (part.unflatten(0, (-1, length)).transpose(1, 2) for part in parts)
+    parts = (x.split([size for size, *_ in groups]) for x in (q, k, v))
+    for (_, length, asked), *three in zip(groups, *parts, strict=True):
+        a, b, c = (part.unflatten(0, (-1, length)).transpose(1, 2) for part in three)
         first = asked if whole else 0
-        found = []
-        if first:
-            found.append(F.scaled_dot_product_attention(*(part[:, :, :first] for part in (a, b, c))))
+        found = [F.scaled_dot_product_attention(*(part[:, :, :first] for part in (a, b, c)))] if first else []
         if first < length:
-            sees = q.new_ones(length - first, length, dtype=torch.bool).tril_(first) if first else None
-            found.append(F.scaled_dot_product_attention(a[:, :, first:], b, c, attn_mask=sees, is_causal=not first))
+            found.append(_look_back(a[:, :, first:], b, c, first))
         mixed.append(torch.cat(found, dim=2).transpose(1, 2).flatten(0, 1))
     return torch.cat(mixed)
 
@@ -390,14 +386,17 @@ def _attend_answers(q: Tensor, k: Tensor, v: Tensor, index: int, groups: Groups)
     sizes = [size for size, *_ in groups]
     wanted = [size // length * (length - asked) for size, length, asked in groups]
     for (_, length, asked), a, b, c in zip(groups, q.split(wanted), k.split(sizes), v.split(sizes), strict=True):
-        if length == asked:
-            continue
-        a = a.unflatten(0, (-1, length - asked)).transpose(1, 2)
-        b, c = (part.unflatten(0, (-1, length)).transpose(1, 2) for part in (b, c))
-        sees = q.new_ones(length - asked, length, dtype=torch.bool).tril_(asked - 1)
-        found = F.scaled_dot_product_attention(a, b, c, attn_mask=sees)
-        mixed.append(found.transpose(1, 2).flatten(0, 1))
+        if length > asked:
+            a = a.unflatten(0, (-1, length - asked)).transpose(1, 2)
+            b, c = (part.unflatten(0, (-1, length)).transpose(1, 2) for part in (b, c))
+            mixed.append(_look_back(a, b, c, asked - 1).transpose(1, 2).flatten(0, 1))
     return torch.cat(mixed) if mixed else q
+
+
+def _look_back(q: Tensor, k: Tensor, v: Tensor, first: int) -> Tensor:
+    """Attend from tokens [N, H, A, K], numbered from `first`, to all tokens up to themselves."""
+    sees = q.new_ones(q.shape[2], k.shape[2], dtype=torch.bool).tril_(first) if first else None
+    return F.scaled_dot_product_attention(q, k, v, attn_mask=sees, is_causal=not first)
 
 
 def _frequencies(config: WriterConfig) -> Tensor:
