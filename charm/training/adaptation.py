@@ -28,7 +28,7 @@ from charm.runs.settings import RowChoice
 from charm.tasks import keyed
 from charm.tasks.dataset import Dataset
 from charm.training.forms import Form
-from charm.training.learner import Learner, Metrics
+from charm.training.learner import Learner, Metrics, below
 from charm.training.optimizers import OptimizerSet, rate_share, rows_optimizer
 
 Scope = Literal["rows", "composition", "full", "matrices", "feed-forward"]
@@ -155,8 +155,8 @@ class Anchor:
 class Adaptation(Learner):
     """A model that is learning the demonstrations of some tasks, update by update.
 
-    `anchor` holds shared weights back; with `rehearsal` every second update is a batch of that data instead, which
-    moves shared weights only. `seed` sets this adaptation apart from others with the same recipe. `form` is how shared
+    `anchor` holds shared weights back; with `rehearsal` every second update is of these older tasks instead, and moves
+    shared weights only. `seed` sets this adaptation apart from others with the same recipe. `form` is how shared
     weights move, freely if not given.
     """
 
@@ -176,25 +176,39 @@ class Adaptation(Learner):
         size = BatchSize(recipe.batch, recipe.tokens, halt_weight=recipe.halt_weight)
         seed = keyed.key_of("adaptation", recipe.seed, seed)
         optimizers = adaptation_optimizers(model, recipe, self.form, place)
-        examples = model.reasoner.examples(data, size, seed, place, rehearsal)
-        self.rehearses = rehearsal is not None
-        rate = partial(rate_at, recipe)
-        super().__init__(model, optimizers, examples, rate, seed, place, retreats=True)
+        examples = partial(model.reasoner.examples, size=size, seed=seed, place=place)
+        super().__init__(model, optimizers, examples(data), partial(rate_at, recipe), seed, place, retreats=True)
+        self.older = None if rehearsal is None else examples(rehearsal)
         self._measured: list[Tensor] = []  # token loss and exact accuracy of the task's own updates
 
+    @property
+    def rehearses(self) -> bool:
+        """Whether the next update is of older tasks."""
+        return self.older is not None and self.updates % 2 == 1
+
+    def update(self, passed: float = 0.0) -> Metrics:
+        if self.older is None or not self.rehearses:
+            return super().update(passed)
+        own, self.examples = self.examples, self.older
+        try:
+            return super().update(passed)
+        finally:  # there may be smaller batches now
+            self.examples, self.older = own, self.examples
+
     def learn(self, batch: Any, passed: float = 0.0) -> Metrics:
+        rehearsed = self.rehearses
         metrics = super().learn(batch, passed)
-        if not self.examples.is_rehearsed(batch):
+        if not rehearsed:
             loss = metrics.get("token_loss", metrics["loss"])
             self._measured.append(torch.stack([loss, metrics["exact_accuracy"]]))
         return metrics
 
     def focused(self, passed: float) -> bool:
-        return not self.rehearses or self.updates % 2 == 0
+        return not self.rehearses
 
-    def moving(self, batch: Any) -> Sequence[Optimizer] | None:
+    def moving(self) -> Sequence[Optimizer] | None:
         # A rehearsed example reads rows of the base, which must not change.
-        return self.optimizers.all[len(private_tables(self.model)) :] if self.examples.is_rehearsed(batch) else None
+        return self.optimizers.all[len(private_tables(self.model)) :] if self.rehearses else None
 
     def after_backward(self) -> None:
         if self.anchor is not None:
@@ -214,10 +228,14 @@ class Adaptation(Learner):
 
     def state(self) -> dict[str, Tensor]:
         tensors = super().state() | {f"form/{name}": value for name, value in self.form.state().items()}
+        if self.older is not None:
+            tensors |= {f"slots/rehearsal/{name}": value for name, value in self.older.state().items()}
         return tensors | ({"measured": torch.stack(self._measured)} if self._measured else {})
 
     def restore(self, tensors: Mapping[str, Tensor]) -> None:
         super().restore(tensors)
+        if self.older is not None:
+            self.older.restore([below("slots/rehearsal/", tensors)])
         with torch.no_grad():
             for name, value in self.form.state().items():
                 value.copy_(tensors[f"form/{name}"])

@@ -82,7 +82,7 @@ class Learner:
         """Do the device's half of `learn`; never synchronises with the host."""
         metrics = self.examples.gradients(self.model, batch)
         self.after_backward()
-        self.optimizers.step(self.moving(batch))
+        self.optimizers.step(self.moving())
         self.after_step()
         self.average.update()
         return metrics
@@ -91,8 +91,8 @@ class Learner:
         """Return whether the next update reads only the tasks that are being learned, not those to rehearse."""
         return False
 
-    def moving(self, batch: Any) -> Sequence[Optimizer] | None:
-        """Return the optimizers that move weights for this batch; None for all."""
+    def moving(self) -> Sequence[Optimizer] | None:
+        """Return the optimizers that move weights in this update; None for all."""
         return None
 
     def after_backward(self) -> None:
@@ -112,8 +112,8 @@ class Learner:
         return {**tensors, "updates": torch.tensor(self.updates)}
 
     def restore(self, tensors: Mapping[str, Tensor]) -> None:
-        restore_optimizers(self.optimizers.all, _below("optimizer/", tensors))
-        self.examples.restore([_below("slots/", tensors)])
+        restore_optimizers(self.optimizers.all, below("optimizer/", tensors))
+        self.examples.restore([below("slots/", tensors)])
         self.updates = int(tensors["updates"])
 
     def close(self) -> None:
@@ -156,5 +156,6 @@ def is_finite(tensors: Sequence[Tensor]) -> bool:
     return all(bool(tensor.isfinite().all()) for tensor in tensors)
 
 
-def _below(start: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+def below(start: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """Return the tensors whose names start so, by the rest of their names."""
     return {name.removeprefix(start): value for name, value in tensors.items() if name.startswith(start)}

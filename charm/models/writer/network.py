@@ -142,15 +142,12 @@ class Writer(Network):
         self.steps = nn.Parameter(torch.zeros(config.recurrences, config.width)) if stepped else None
         self.register_buffer("frequency_3P", _frequencies(config), persistent=False)
 
-    def examples(
-        self, data: Dataset, size: BatchSize, seed: int, place: Place, rehearsal: Dataset | None = None
-    ) -> Packs:
+    def examples(self, data: Dataset, size: BatchSize, seed: int, place: Place) -> Packs:
         if size.tokens % place.world or size.accumulate != 1:
             raise CharmError(
                 f"tokens ({size.tokens}) must divide among {place.world} processes, and accumulate must be 1"
             )
-        own = (size.tokens // place.world, seed, place.device, place.rank, place.world)
-        return Packs(self, data, *own, rehearsed=None if rehearsal is None else Packs(self, rehearsal, *own))
+        return Packs(self, data, size.tokens // place.world, seed, place)
 
     @property
     def body(self) -> nn.ModuleList:
