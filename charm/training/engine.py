@@ -317,12 +317,9 @@ class Logs:
 
     def restore(self, state: dict[str, Any]) -> None:
         """Continue an unfinished line."""
-        self._count = state["count"]
-        self._names = list(state["sums"])
-        self._sums = None
-        if state["sums"] and self._count:
-            values = list(state["sums"].values())
-            self._sums = torch.tensor(values, dtype=self.place.sum_dtype, device=self.place.device)
+        self._count, sums = state["count"], state["sums"]
+        values = torch.tensor([*sums.values()], dtype=self.place.sum_dtype, device=self.place.device)
+        self._names, self._sums = list(sums), values if sums and self._count else None
 
     def _over_processes(self) -> Tensor:
         """Return the sums, a mean over all processes."""

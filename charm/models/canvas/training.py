@@ -323,14 +323,10 @@ class HostCopy:
     """A tensor on its way to the host: `array` waits for what was queued before the copy, not for what came after."""
 
     def __init__(self, tensor: Tensor) -> None:
-        self.event = None
-        if tensor.is_cuda:
-            self.tensor = torch.empty(tensor.shape, dtype=tensor.dtype, pin_memory=True)
-            self.tensor.copy_(tensor, non_blocking=True)
-            self.event = torch.cuda.Event()
+        self.tensor = tensor.to("cpu", non_blocking=tensor.is_cuda, copy=True)  # pinned, if it comes from a GPU
+        self.event = torch.cuda.Event() if tensor.is_cuda else None
+        if self.event is not None:
             self.event.record()
-        else:
-            self.tensor = tensor.to("cpu", copy=True)
 
     def array(self) -> np.ndarray[Any, Any]:
         if self.event is not None:

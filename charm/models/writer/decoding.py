@@ -80,11 +80,12 @@ class Decoder:
         self.trust = torch.zeros(slots + 1, device=device)  # in the guess, more than in the row above
         self.task = torch.zeros(slots + 1, config.width, device=device)
         self.slot_B = torch.full((slots,), slots, device=device)
-        self.has_kernel = has_kernel(writer)
-        self.packed = device.type == "cuda" and writer.compute_dtype == torch.bfloat16
-        self.records = device.type == "cuda"
+        self.records = on_gpu = device.type == "cuda"
+        self.packed = on_gpu and writer.compute_dtype == torch.bfloat16
+        possible = HAS_TRITON and on_gpu and config.head_width in KERNEL_WIDTHS
+        self.has_kernel = possible and torch.cuda.get_device_capability(device) >= (8, 0)
         self.graphs: dict[int, torch.cuda.CUDAGraph] = {}
-        self.pool = torch.cuda.graph_pool_handle() if device.type == "cuda" else None
+        self.pool = torch.cuda.graph_pool_handle() if on_gpu else None
 
     @torch.inference_mode()
     def write(self, asked: AskedBatch, limit_N: Tensor) -> tuple[Tensor, Tensor]:
@@ -317,13 +318,6 @@ class _Slots:
 def decodes(writer: Writer) -> bool:
     """Return whether this writer's answers are written by a `Decoder` where it is now."""
     return writer.tokens.device.type == "cuda" and writer.config.kernels != "plain"
-
-
-def has_kernel(writer: Writer) -> bool:
-    """Return whether a step's attention is one Triton kernel there."""
-    at = writer.tokens.device
-    possible = HAS_TRITON and at.type == "cuda" and writer.config.head_width in KERNEL_WIDTHS
-    return possible and torch.cuda.get_device_capability(at) >= (8, 0)
 
 
 def _attend_padded(pack: Pack, whole: bool) -> Mix:
