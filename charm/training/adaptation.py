@@ -136,29 +136,14 @@ def updated_parameters(model: CharmModel, scope: Scope, puzzle: str) -> tuple[in
     return private, sum(parameter.numel() for parameter in shared_parameters(model, scope).values())
 
 
-class Anchor:
-    """A pull towards where parameters are now: strength / 2 * sum of importance * (parameter - base)^2."""
-
-    def __init__(self, parameters: list[nn.Parameter], strength: float, importance: list[Tensor] | None = None) -> None:
-        self.parameters, self.strength, self.importance = parameters, strength, importance
-        self.base = [parameter.detach().clone() for parameter in parameters]
-
-    @torch.no_grad()
-    def add_gradients(self) -> None:
-        for number, (parameter, base) in enumerate(zip(self.parameters, self.base, strict=True)):
-            pull = self.strength * (parameter - base)
-            if self.importance is not None:
-                pull *= self.importance[number]
-            parameter.grad = pull if parameter.grad is None else parameter.grad + pull
-
-
 class Adaptation(Learner):
     """A model that is learning the demonstrations of some tasks, update by update.
 
-    `anchor` holds shared weights back; with `rehearsal` every second update is of these older tasks instead, and moves
-    shared weights only. `seed` sets this adaptation apart from others with the same recipe. `form` is how shared
-    weights move, freely if not given.
+    `form` is how shared weights move, freely if not given; with `rehearsal` every second update is of these older tasks
+    instead, and moves shared weights only. `seed` sets this adaptation apart from others with the same recipe.
     """
+
+    form: Form
 
     def __init__(
         self,
@@ -167,17 +152,16 @@ class Adaptation(Learner):
         recipe: Recipe,
         scope: Scope,
         place: Place,
-        anchor: Anchor | None = None,
+        form: Form | None = None,
         rehearsal: Dataset | None = None,
         seed: int = 0,
-        form: Form | None = None,
     ) -> None:
-        self.anchor, self.form = anchor, form or Form(shared_parameters(model, scope))
+        form = form or Form(shared_parameters(model, scope))
         size = BatchSize(recipe.batch, recipe.tokens, halt_weight=recipe.halt_weight)
         seed = keyed.key_of("adaptation", recipe.seed, seed)
-        optimizers = adaptation_optimizers(model, recipe, self.form, place)
-        examples = partial(model.reasoner.examples, size=size, seed=seed, place=place)
-        super().__init__(model, optimizers, examples(data), partial(rate_at, recipe), seed, place, retreats=True)
+        optimizers = adaptation_optimizers(model, recipe, form, place)
+        examples, rate = partial(model.reasoner.examples, size=size, seed=seed, place=place), partial(rate_at, recipe)
+        super().__init__(model, optimizers, examples(data), rate, seed, place, form=form, retreats=True)
         self.older = None if rehearsal is None else examples(rehearsal)
         self._measured: list[Tensor] = []  # token loss and exact accuracy of the task's own updates
 
@@ -209,14 +193,6 @@ class Adaptation(Learner):
     def moving(self) -> Sequence[Optimizer] | None:
         # A rehearsed example reads rows of the base, which must not change.
         return self.optimizers.all[len(private_tables(self.model)) :] if self.rehearses else None
-
-    def after_backward(self) -> None:
-        if self.anchor is not None:
-            self.anchor.add_gradients()
-        self.form.after_backward()
-
-    def after_step(self) -> None:
-        self.form.after_step()
 
     def progress(self) -> tuple[float, float]:
         """Return the mean token loss since the last call, and the newest share of exact answers; rehearsal aside."""

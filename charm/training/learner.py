@@ -21,6 +21,7 @@ from charm.progress import say
 from charm.runs.checkpoint import optimizer_tensors, restore_optimizers
 from charm.tasks.keyed import key_of
 from charm.training.engine import compiles
+from charm.training.forms import Form
 from charm.training.graphs import UpdateGraphs
 from charm.training.optimizers import MovingAverage, OptimizerSet
 
@@ -34,7 +35,7 @@ class Learner:
     """A model that learns, update by update.
 
     With `retreats`, updates whose memory runs out continue in batches of half the size. `rank` distinguishes
-    processes that train together. Subclasses add what moves beside the gradients (`after_backward`, `after_step`).
+    processes that train together. A `form` changes gradients before the step, and weights after it.
     """
 
     model: CharmModel
@@ -45,6 +46,7 @@ class Learner:
     place: Place
     rank: int | None = None
     average: MovingAverage = field(default_factory=lambda: MovingAverage([], 0.0))
+    form: Form | None = None
     records: bool = True
     retreats: bool = False
     say: Callable[[str], None] = say
@@ -81,9 +83,11 @@ class Learner:
     def _apply(self, batch: Any) -> Metrics:
         """Do the device's half of `learn`; never synchronises with the host."""
         metrics = self.examples.gradients(self.model, batch)
-        self.after_backward()
+        if self.form is not None:
+            self.form.after_backward()
         self.optimizers.step(self.moving())
-        self.after_step()
+        if self.form is not None:
+            self.form.after_step()
         self.average.update()
         return metrics
 
@@ -94,12 +98,6 @@ class Learner:
     def moving(self) -> Sequence[Optimizer] | None:
         """Return the optimizers that move weights in this update; None for all."""
         return None
-
-    def after_backward(self) -> None:
-        """Change the gradients before the step."""
-
-    def after_step(self) -> None:
-        """Change the weights after the step."""
 
     def compile(self, wanted: str) -> None:
         """Compile the network if wanted, with its gradient, and report a failure."""
