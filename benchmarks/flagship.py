@@ -1,8 +1,12 @@
 """Questions about the flagship that are answered on one GPU, several variants side by side.
 
-python -m benchmarks.flagship NAME --seconds 480 --out FOLDER     learn one variant and measure it
-python -m benchmarks.flagship vote FOLDER --views 16              let its weights vote on the tasks, and score them
-python -m benchmarks.flagship gather FOLDER RECORD                make a record of all variants in a folder
+python -m benchmarks.flagship NAME FOLDER --seconds 480    learn one variant and measure it
+python -m benchmarks.flagship vote FOLDER --views 16       let its weights vote on the tasks, and score them
+python -m benchmarks.flagship gather FOLDER RECORD         make a record of all variants in a folder
+
+A long training is made in pieces: `large P1 --rates 1 1`, then `large P2 --start P1/weights --rates 1 0.8`, and so on;
+the last piece ends at 0. `solve FOLDER --start P2/weights` learns the evaluated tasks from a piece. The variants
+`composed`, `changed` and `heavy` also learn rules of the data folder's `more-rules` (see benchmarks/more_rules.py).
 
 Variants of one question start at the same moment (`--at`, in seconds since 1970) and end after the same seconds, in
 which they share the GPU, so their updates differ by their cost alone.
@@ -40,8 +44,10 @@ from charm.solving.options import SolveOptions, WriterRecipe
 from charm.solving.solution import vote as ranked_votes
 from charm.solving.solver import choose
 from charm.solving.starts import NewVectors, rate_at
+from charm.tasks.augment import draw_views
 from charm.tasks.batch import PairBank
-from charm.tasks.dataset import DataConfig, Dataset, answers_of, load_dataset
+from charm.tasks.dataset import DataConfig, Dataset, TaskSet, answers_of, assemble, load_dataset, load_task_set
+from charm.tasks.instances import Instances
 from charm.tasks.keyed import Numbers
 from charm.tasks.pairs_file import load_pairs, read_manifest
 from charm.tasks.sampling import SWAPS, Mixture
@@ -71,6 +77,10 @@ class Setting:
     """Of an update; 0: the variant's own."""
     views: int
     """That a probe reads."""
+    start: Path | None = None
+    """Weights to continue from; None: the released base's, or none for a base."""
+    rates: tuple[float, float] | None = None
+    """Share of the full rates at the start and at the end of the time; None: the variant's own."""
 
 
 @dataclass
@@ -189,11 +199,12 @@ def base_config(kernels: str) -> TrainConfig:
     return replace(config, reasoner=reasoner, data=data)
 
 
-def train_variant(config: TrainConfig, here: Place, warmup: int, cooldown: float, data: Dataset) -> Variant:
+def train_variant(config: TrainConfig, setting: Setting, warmup: int, cooldown: float, data: Dataset) -> Variant:
     """Return a run whose rates follow the clock."""
-    job = arc_job(config, here, lambda text: print(text, flush=True), data)
-    recipe = WriterRecipe(warmup=warmup, cooldown=cooldown)
-    job.learner.rate = lambda update, passed: rate_at(recipe, update, passed)
+    job = arc_job(config, setting.here, lambda text: print(text, flush=True), data)
+    recipe = WriterRecipe(warmup=warmup, cooldown=0.0 if setting.rates else cooldown)
+    first, last = setting.rates or (1.0, 1.0)
+    job.learner.rate = lambda update, passed: rate_at(recipe, update, passed) * (first + (last - first) * passed)
     job.compile()
     return Variant(job.model, data, lambda passed: job.learner.update(passed), lambda: {})
 
@@ -205,11 +216,11 @@ def mixed(share: float, lr: float = 5e-4, task_lr: float = 1e-2, cooldown: float
         config = base_config(setting.kernels)
         data_config = replace(config.data, evaluate=(EVALUATED,), evaluate_repeats=1, views=LEARNED_VIEWS)
         optimizer = replace(config.optimizer, lr=lr, factor_lr=task_lr, ema=0.0)
-        config = replace(config, data=data_config, optimizer=optimizer, start=str(released_model()))
+        config = replace(config, data=data_config, optimizer=optimizer, start=str(setting.start or released_model()))
         config = config.sized(tokens=setting.tokens or SOLVE_TOKENS)
         data = load_dataset(data_config)
         mix(data, share)
-        variant = train_variant(config, setting.here, 20, cooldown, data)
+        variant = train_variant(config, setting, 20, cooldown, data)
         variant.probe = lambda: probe_unseen(variant.model, data, setting.tasks, setting.views)
         return variant
 
@@ -219,7 +230,7 @@ def mixed(share: float, lr: float = 5e-4, task_lr: float = 1e-2, cooldown: float
 def solve_now(setting: Setting) -> Variant:
     """Learn as `charm solve` does: half of the updates rehearse real pairs, none while rates fall."""
     here, tasks = setting.here, setting.tasks
-    model = CharmModel.from_pretrained(released_model(), here.device)
+    model = CharmModel.from_pretrained(setting.start or released_model(), here.device)
     writer = writer_of(model)
     writer.config = replace(writer.config, kernels=setting.kernels)  # type: ignore[arg-type]
     compiled = "on" if here.device.type == "cuda" else "off"
@@ -231,8 +242,11 @@ def solve_now(setting: Setting) -> Variant:
     return Variant(start.model, data, learning.update, lambda: probe_unseen(start.model, data, tasks, setting.views))
 
 
-def cooked(**changes: Any) -> Any:
-    """Train a base from nothing with changes of the recipe; measured on fresh pairs of the same rules."""
+def cooked(more: str = "", **changes: Any) -> Any:
+    """Train a base with changes of the recipe; measured on fresh pairs of its rules.
+
+    `more` is in the names of the made rules that it also learns.
+    """
 
     def make(setting: Setting) -> Variant:
         config = base_config(setting.kernels)
@@ -240,15 +254,31 @@ def cooked(**changes: Any) -> Any:
         for name, values in own.items():
             config = replace(config, **{name: replace(getattr(config, name), **values)})
         config = config.sized(tokens=setting.tokens or config.tokens)
-        data = load_dataset(config.data)
-        variant = train_variant(config, setting.here, 100, 0.4, data)
-        fresh = fresh_pairs({*data.instances.puzzles})
+        config = replace(config, start=str(setting.start or ""))
+        tasks = load_task_set(config.data)
+        data = with_rules(tasks, config.data, more) if more else assemble(tasks, config.data)
+        variant = train_variant(config, setting, 100, 0.4, data)
+        fresh = fresh_pairs({task.id for task in tasks.train})
         variant.probe = lambda: probe_fresh(variant.model, data, fresh)
         return variant
 
     return make
 
 
+def with_rules(tasks: TaskSet, config: DataConfig, more: str) -> Dataset:
+    """Return the data of tasks, and of the made rules with `more` in their names, each a puzzle of its own."""
+    folder = data_dir() / MORE_RULES
+    made = load_pairs(folder, [rule for rule in read_manifest(folder).tasks if more in rule])
+    instances = Instances()
+    for rule, block in made.items():
+        some = Task(rule, tuple(block.pairs()[:8]), ())
+        instances.add(rule, draw_views(some, config.synthetic_view_count, config.seed))
+    data = assemble(replace(tasks, synthetic=(*tasks.synthetic, *made.items())), config, instances)
+    print(f"{len(made):,} made rules", flush=True)
+    return data
+
+
+MORE_RULES = "more-rules"  # below the data folder: what benchmarks/more_rules.py makes
 FRESH = Path("fresh")  # below the data folder: pairs of another seed
 FRESH_PAIRS = 8
 
@@ -263,6 +293,7 @@ def fresh_pairs(tasks: set[str]) -> dict[str, list[Pair]]:
     return found
 
 
+LARGE = {"width": 512, "heads": 8}
 VARIANTS: dict[str, Any] = {
     "solve": solve_now,
     "mixed-06": mixed(0.06),
@@ -282,7 +313,11 @@ VARIANTS: dict[str, Any] = {
     "flagged": cooked(memory={"colors": "flagged"}, data={"augment": "own-colors"}),
     "own-colors": cooked(data={"augment": "own-colors"}),
     "twice": cooked(reasoner={"layers": 4, "recurrences": 2}),
-    "wide": cooked(reasoner={"width": 512, "heads": 8}),
+    "changed": cooked("~"),
+    "composed": cooked("+"),
+    "heavy": cooked("heavy-", memory={"task_width": 32}),
+    "large": cooked(reasoner=LARGE),
+    "large-composed": cooked("+", reasoner=LARGE),
 }
 
 
@@ -293,7 +328,9 @@ def learn(name: str, options: argparse.Namespace) -> None:
     tasks = list(load_source(EVALUATED).tasks)
     with place(options.device) as here:
         began = time.monotonic()
-        variant: Variant = VARIANTS[name](Setting(here, options.kernels, tasks, options.tokens, options.probe_views))
+        variant: Variant = VARIANTS[name](
+            Setting(here, options.kernels, tasks, options.tokens, options.probe_views, options.start, options.rates)
+        )
         print(f"{name}: ready after {time.monotonic() - began:.0f} s", flush=True)
         for _ in range(6 if here.device.type == "cuda" else 1):  # kernels are built, and the update is recorded
             variant.update(0.0)
@@ -410,6 +447,8 @@ def main() -> None:
     parser.add_argument("--at", type=float, default=0.0, help="when learning starts, in seconds since 1970")
     parser.add_argument("--kernels", default="auto", choices=["auto", "plain", "fused"])
     parser.add_argument("--tokens", type=int, default=0)
+    parser.add_argument("--start", type=Path, help="weights to continue from")
+    parser.add_argument("--rates", type=float, nargs=2, help="share of the full rates at the start and at the end")
     parser.add_argument("--probe-views", type=int, default=VIEWS)
     parser.add_argument("--views", type=int, default=32)
     parser.add_argument("--count", type=int, default=0)

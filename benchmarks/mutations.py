@@ -311,8 +311,8 @@ MUTATIONS = (
     ),
     Mutation(
         "indexes of equal size are equal, even with different views",
-        "return self.puzzles == other.puzzles and all(np.array_equal(a, b) for a, b in tables)",
-        "return self.puzzles == other.puzzles and len(self) == len(other)",
+        "return self.puzzles[: len(other.puzzles)] == other.puzzles and same_rows",
+        "return self.puzzles[: len(other.puzzles)] == other.puzzles and len(self) >= len(other)",
         ("test_instances.py",),
     ),
     Mutation(
@@ -438,8 +438,8 @@ MUTATIONS = (
     ),
     Mutation(
         "a torus of side 2r counts cells twice",
-        "if min(cells_HWN.shape[:2]) < 2 * rule.radius + 1:",
-        "if min(cells_HWN.shape[:2]) < 2 * rule.radius:",
+        "if min(height, width) < 2 * rule.radius + 1:",
+        "if min(height, width) < 2 * rule.radius:",
         ("test_simulator.py",),
     ),
     Mutation("a cell never counts itself", "    if not rule.middle:\n", "    if True:\n", ("test_simulator.py",)),

@@ -2,7 +2,7 @@
 
 python -m benchmarks.writer_recipe benchmarks/results/writer_recipe.json
 
-Every run sees the same pairs in the same order; only the change differs. One thread of a CPU, about 25 minutes.
+Every run sees the same pairs in the same order; only the change differs. One thread of a CPU, about 45 minutes.
 """
 
 from __future__ import annotations
@@ -23,24 +23,26 @@ import torch
 from charm.arc.run import arc_job
 from charm.devices import place
 from charm.files import write_atomically
+from charm.models.model import CharmModel
 from charm.models.writer.config import WriterConfig
 from charm.models.writer.packs import Packs
 from charm.runs.settings import SHORT_RUN, TrainConfig
 from charm.synthesis.build import Rejected
 from charm.tasks.batch import PairBank
-from charm.tasks.dataset import DataConfig, TaskSet, assemble
+from charm.tasks.dataset import DataConfig, Dataset, TaskSet, assemble
 from charm.tasks.keys import MemoryConfig
+from charm.tasks.sampling import SWAPS
 from charm.tasks.sequences import pack_pairs, sequence_lengths
 from charm.tasks.task import Pair, Task
 from rearc2.workbench.packages import ReArc2, package_ids
 
 RULES, PAIRS, FRESH, LONGEST_SIDE = 64, 150, 16, 10
-UPDATES, TOKENS, SEEDS = 400, 2048, (0, 1)
+UPDATES, TOKENS, SEEDS, VIEWS = 600, 2048, (0, 1), 16
 REASONER = WriterConfig(
     width=64, heads=4, layers=4, inner_multiple=32, rope_base=100.0, reads="whole", compute_dtype="float32"
 )
 BASE = TrainConfig(
-    data=DataConfig(train=(), evaluate=(), auxiliary=(), views=4, balanced=True, fixed_colors="output-only"),
+    data=DataConfig(train=(), evaluate=(), auxiliary=(), views=VIEWS, balanced=True, fixed_colors="output-only"),
     reasoner=REASONER,
     memory=MemoryConfig(rank=0, colors="free", composer="add"),
     optimizer=replace(SHORT_RUN, lr=5e-3, factor_weight_decay=0.01, warmup=30, cooldown=0.4, ema=0.98),
@@ -55,13 +57,23 @@ def cooked(**changes: Any) -> TrainConfig:
     return replace(BASE, reasoner=replace(REASONER, **changes))
 
 
+def remembered(**changes: Any) -> TrainConfig:
+    return replace(BASE, memory=replace(BASE.memory, **changes))
+
+
 RECIPES = {
     "as now": BASE,
     "film": cooked(recipe=("film",)),
     "film-only": cooked(recipe=("film-only",)),
     "root-loss": cooked(recipe=("root-loss",)),
     "next-place": cooked(recipe=("next-place",)),
-    "task width 32": replace(BASE, memory=replace(BASE.memory, task_width=32)),
+    "task width 32": remembered(task_width=32),
+    "own colours flagged": replace(remembered(colors="flagged"), data=replace(BASE.data, augment="own-colors")),
+    "own colours in half": replace(BASE, data=replace(BASE.data, augment="own-colors")),
+    "film of symmetries": remembered(composer="film"),
+    "film, colours": remembered(composer="film", colors="named"),
+    "film, colours, rows": remembered(composer="film", colors="named", rank=8),
+    "table of instances": remembered(design="table", colors="named", rank=REASONER.width),
     "2 layers twice": cooked(layers=2, recurrences=2),
     "2 layers twice, steps": cooked(layers=2, recurrences=2, recipe=("steps",)),
 }
@@ -91,43 +103,54 @@ def rules() -> tuple[list[Task], list[Task]]:
     raise SystemExit(f"only {len(trained)} rules have grids this small")
 
 
+@torch.no_grad()
+def measured(model: CharmModel, data: Dataset, fresh: list[Task], rows: list[int]) -> dict[str, float]:
+    """Read fresh pairs, each under the view of a memory row."""
+    bank = PairBank.of([pair for task in fresh for pair in task.train])
+    keys, row_N = data.keys(), torch.tensor(rows)
+    swapped = SWAPS[keys.dihedral.numpy()[rows]]
+    ends_N = torch.from_numpy(np.cumsum(sequence_lengths(bank.shape.numpy(), swapped)))
+    pack = pack_pairs(bank, keys, torch.arange(len(rows)), row_N, ends_N, int(ends_N[-1]))
+    likely_N = model.reasoner.log_likelihood(pack, model.task(row_N))
+    _, metrics = model.reasoner.loss(pack, model.task(row_N))
+    return {
+        "fresh loss": -float(likely_N.sum()) / int(pack.wanted_L.sum()),
+        "fresh exact": 100 * float(metrics["exact_accuracy"]),
+    }
+
+
 def run(config: TrainConfig, seed: int, trained: list[Task], fresh: list[Task]) -> dict[str, float]:
-    """Train one writer; return its loss and exact share on fresh pairs under the original view, and its size."""
+    """Train one writer; return its loss and exact share on fresh pairs under random views, and its size."""
     config = replace(config, seed=seed, data=replace(config.data, seed=seed))
     data = assemble(TaskSet(train=tuple(trained)), config.data)
     with place("cpu") as here:
         job = arc_job(config, here, lambda text: None, data)
         for step in range(config.steps):
             learned = job.update(step)
-        model = job.model.eval()
-        bank = PairBank.of([pair for task in fresh for pair in task.train])
-        rows = [int(data.instances.rows(task.id)[0]) for task in fresh for _ in task.train]
-        shapes = bank.shape.numpy()
-        ends = torch.from_numpy(np.cumsum(sequence_lengths(shapes, np.zeros(len(shapes), bool))))
-        row_N = torch.tensor(rows)
-        pack = pack_pairs(bank, data.keys(), torch.arange(len(rows)), row_N, ends, int(ends[-1]))
+        job.model.eval()
         packs = job.learner.examples
         assert isinstance(packs, Packs)
-        with job.average.applied(), torch.no_grad():
-            likely_N = model.reasoner.log_likelihood(pack, model.task(row_N))
-            _, metrics = model.reasoner.loss(pack, model.task(row_N))
+        with job.average.applied():
+            draw = np.random.default_rng(0)
+            views = [int(row) for task in fresh for row in draw.choice(data.instances.rows(task.id), FRESH)]
+            found = measured(job.model, data, fresh, views)
         edges, answers = packs.pack.edges_N2[:-1].long(), packs.pack.answers_N.long()
         _, training = config.reasoner.flops(edges.diff(), answers - edges[:-1])
     return {
-        "fresh loss": -float(likely_N.sum()) / int(pack.wanted_L.sum()),
-        "fresh exact": 100 * float(metrics["exact_accuracy"]),
+        **found,
         "last training loss": float(learned["loss"]),
-        "shared parameters": sum(one.numel() for one in model.reasoner.parameters()),
+        "memory parameters": sum(one.numel() for one in job.model.memory.parameters()),
+        "shared parameters": sum(one.numel() for one in job.model.reasoner.parameters()),
         "training FLOP per token": training / int(edges[-1]),
     }
 
 
 def record(lines: list[dict[str, Any]]) -> dict[str, Any]:
     """Return the record of these runs."""
-    measured = ("fresh loss", "fresh exact", "shared parameters", "training FLOP per token")
+    kinds = ("fresh loss", "fresh exact", "memory parameters", "shared parameters", "training FLOP per token")
     numbers: dict[str, Any] = {}
     for name in dict.fromkeys(line["recipe"] for line in lines):
-        for what in measured:
+        for what in kinds:
             each = [round(line[what], 4) for line in lines if line["recipe"] == name]
             numbers[f"{name}: {what}"] = each if what.startswith("fresh") else each[0]
             if what.startswith("fresh"):
@@ -136,7 +159,8 @@ def record(lines: list[dict[str, Any]]) -> dict[str, Any]:
         "what": "changes of a small writer's recipe: loss and exact answers on fresh pairs of the same rules",
         "command": "python -m benchmarks.writer_recipe benchmarks/results/writer_recipe.json",
         "size": f"{RULES} rules of Re-ARC2 on grids up to {LONGEST_SIDE} x {LONGEST_SIDE}, {PAIRS} pairs each and "
-        f"{FRESH} fresh ones; {UPDATES} updates of {TOKENS} tokens; width 64, 4 layers",
+        f"{FRESH} fresh ones under random ones of {VIEWS} views; {UPDATES} updates of {TOKENS} tokens; width 64, "
+        "4 layers",
         "machine": f"one thread for each run on a shared {platform.machine()} CPU of two cores",
         "date": f"{datetime.datetime.now(datetime.UTC):%Y-%m-%d}",
         "seeds": sorted({line["seed"] for line in lines}),

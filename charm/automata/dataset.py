@@ -87,12 +87,8 @@ def load_benchmark(config: CarData) -> Benchmark:
     try:
         return read_benchmark(folder).part(config.benchmark)
     except CharmError as error:
-        raise CharmError(f"{error}; run `{build_command(config.benchmark)}` to build it") from None
-
-
-def build_command(config: BenchmarkConfig) -> str:
-    """Return the command that builds a benchmark."""
-    return " ".join(["charm car build", *flags_between(BenchmarkConfig(), config)])
+        command = " ".join(["charm car build", *flags_between(BenchmarkConfig(), config.benchmark)])
+        raise CharmError(f"{error}; run `{command}` to build it") from None
 
 
 def combinations_of(benchmark: Benchmark, config: CarData) -> list[Combination]:
@@ -110,10 +106,15 @@ def combinations_of(benchmark: Benchmark, config: CarData) -> list[Combination]:
     return sorted(every, key=lambda one: not one.trained)  # stable: in the order of rules within both parts
 
 
+def load_combinations(config: CarData, untrained: bool = True) -> tuple[Benchmark, list[Combination]]:
+    """Load the benchmark of a run and the combinations that it asks about; `untrained` adds those never trained."""
+    benchmark = load_benchmark(config)
+    return benchmark, [one for one in combinations_of(benchmark, config) if untrained or one.trained]
+
+
 def assemble_car(config: CarData, untrained: bool = True) -> tuple[Dataset, CarKey]:
     """Gather pairs, rows and questions of the benchmark; `untrained` adds those on untrained combinations."""
-    benchmark = load_benchmark(config)
-    asked = [one for one in combinations_of(benchmark, config) if untrained or one.trained]
+    benchmark, asked = load_combinations(config, untrained)
     trained = [one for one in asked if one.trained]
     instances = Instances()
     rows = [instances.add(one.id, CODES) for one in asked]

@@ -13,7 +13,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from charm.errors import CharmError, charm_errors
+from charm.errors import ODD_VALUES, CharmError, charm_errors
 from charm.files import read_json
 from charm.memory import COMPOSERS, CoSE, Factor, Lookup, RowTable, Sum, TableMemory
 from charm.memory.cose import CoSEConfig
@@ -32,6 +32,15 @@ class CarMemory(CoSEConfig):
     design: Literal["cose", "table"] = "cose"
     """cose: composition with a residual; table: one row per instance."""
 
+    @property
+    def transfers(self) -> bool:
+        """Whether the memory can be read for combinations that were never trained.
+
+        With rule and horizon as one factor there is no vector for them. A table gives the blank row, which is intended:
+        it shows what a model can do without knowing the rule.
+        """
+        return self.design == "table" or self.key == "rule+horizon"
+
 
 class CarSizes(NamedTuple):
     """Sizes of a memory; rows include the blank one."""
@@ -44,14 +53,13 @@ class CarSizes(NamedTuple):
 
 def build_car_memory(config: CarMemory, width: int, sizes: CarSizes) -> CoSE | TableMemory:
     """Make the memory module over the fields rule, horizon, combination, dihedral and row of a key."""
-    rank = None if config.rank == width else config.rank
     # Row 0 reads as zero: it stands in for the rows of combinations that were never trained.
     if config.design == "table":
-        return TableMemory(RowTable(sizes.rows, width, rank, reserved_row=True))
+        return TableMemory(RowTable(sizes.rows, width, config.rank, reserved_row=True))
     base: Factor = Lookup("combination", sizes.combinations, width)
     if config.key == "rule+horizon":
         base = Sum(Lookup("rule", sizes.rules, width), Lookup("horizon", sizes.horizons, width))
-    residual = RowTable(sizes.rows, width, rank, reserved_row=True) if config.rank else None
+    residual = RowTable(sizes.rows, width, config.rank, reserved_row=True) if config.rank else None
     composer = COMPOSERS[config.composer](width, 1)
     return CoSE(base, [Lookup("dihedral", DIHEDRALS, width)], composer, residual, config.gate)
 
@@ -101,8 +109,7 @@ class CarKey(KeySchema, names=("rule-horizon", "rule+horizon")):
     @classmethod
     def load(cls, folder: Path) -> CarKey:
         path = folder / "combinations.json"
-        kinds = (CharmError, ValueError, KeyError, TypeError, OverflowError)
-        with charm_errors(f"{path}: not a readable list of combinations", *kinds):
+        with charm_errors(f"{path}: not a readable list of combinations", CharmError, *ODD_VALUES):
             data: Any = read_json(path)
             rule, horizon = (np.array(data[name], np.int64) for name in ("rule", "horizon"))
             trained = int(data["trained"])

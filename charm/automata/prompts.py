@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -22,7 +22,7 @@ from charm.errors import CharmError, charm_errors
 from charm.files import parse_json, write_atomically
 from charm.tables import Table
 from charm.tasks import keyed
-from charm.tasks.task import COLORS, Grid, as_grid
+from charm.tasks.task import COLORS, Grid, as_grid, digits
 
 ATTEMPTS = 2  # independent attempts per puzzle
 
@@ -74,25 +74,21 @@ def _line(benchmark: Benchmark, one: Combination, demonstrations: int) -> dict[s
     inputs, outputs = benchmark.inputs(one.rule, shown), benchmark.outputs(one.rule, one.horizon, shown)
     tests = [_rows(grid) for grid in benchmark.inputs(one.rule, ALL_HELD_OUT)]
     blocks = [
-        f"Example {n}, input:\n{_text(start)}\nExample {n}, output:\n{_text(end)}"
+        "\n".join([f"Example {n}, input:", *_rows(start), f"Example {n}, output:", *_rows(end)])
         for n, (start, end) in enumerate(zip(inputs, outputs, strict=True), start=1)
     ]
     prompt = TEXT.format(
         side=benchmark.config.side,
         updates=f"{one.horizon} update{'s' if one.horizon > 1 else ''}",
         demonstrations="\n\n".join(blocks),
-        tests="\n\n".join(f"Test {n}, input:\n" + "\n".join(rows) for n, rows in enumerate(tests, start=1)),
+        tests="\n\n".join("\n".join([f"Test {n}, input:", *rows]) for n, rows in enumerate(tests, start=1)),
         count=len(tests),
     )
     return {"id": one.id, "rule": str(one.rule), "horizon": one.horizon, "tests": tests, "prompt": prompt}
 
 
 def _rows(grid: Grid) -> list[str]:
-    return ["".join(map(str, row)) for row in grid.tolist()]
-
-
-def _text(grid: Grid) -> str:
-    return "\n".join(_rows(grid))
+    return digits(grid).split("/")
 
 
 def score_answers(prompts: Path, answers: Path) -> dict[str, dict[str, float]]:
@@ -105,7 +101,7 @@ def score_answers(prompts: Path, answers: Path) -> dict[str, dict[str, float]]:
     for where, line in _lines(answers):
         if "id" not in line or "answer" not in line:
             raise CharmError(f'{where}: expected the fields "id" and "answer", got {", ".join(line) or "none"}')
-        if line["id"] not in puzzles:
+        if str(line["id"]) not in puzzles:
             raise CharmError(f"{where}: {line['id']!r} is not among the {len(puzzles)} puzzles of {prompts}")
         given[line["id"]].append(line["answer"])
         if len(given[line["id"]]) > ATTEMPTS:
@@ -155,19 +151,18 @@ def _lines(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
     with charm_errors(f"{path}: cannot be read", OSError, UnicodeDecodeError):
         lines = path.read_text("utf-8").splitlines()
     for number, text in enumerate(lines, start=1):
-        where = f"{path}, line {number}"
-        line = parse_json(text, where) if text.strip() else {}
-        if not isinstance(line, dict):
-            raise CharmError(f"{where}: expected a JSON object, got {type(line).__name__}")
         if text.strip():
+            where = f"{path}, line {number}"
+            line = parse_json(text, where)
+            if not isinstance(line, dict):
+                raise CharmError(f"{where}: expected a JSON object, got {type(line).__name__}")
             yield where, line
 
 
 def _grids(answer: Any, count: int) -> list[Grid | None] | None:
     """Return the grids of an answer: a list of `count` grids, or the last such list in a text; None without one."""
-    lists: Iterable[Any] = _lists(answer) if isinstance(answer, str) else [answer]
     found = None
-    for one in lists:
+    for one in _lists(answer) if isinstance(answer, str) else [answer]:
         if isinstance(one, list) and len(one) == count:
             grids = [_grid(rows) for rows in one]
             found = grids if any(grid is not None for grid in grids) else found

@@ -7,7 +7,7 @@ runs of bytes, which is fast.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal, get_args
@@ -110,9 +110,9 @@ def draw_rule(family: Family, seed: int, number: int, side: int = 16) -> Rule:
     words = 32
     u = keyed.uniform(keyed.key_of("car rule", family, seed), number * words + np.arange(words))
     if family != "larger":
-        births = _choose(range(1, 9), u[:8])
-        survivals = _choose(range(9), u[8:17])
-        return Rule(births, survivals, 2 if family == "life" else STATES[int(u[17] * len(STATES))])
+        births, survivals = (1 + np.flatnonzero(u[:8] < 0.5)).tolist(), np.flatnonzero(u[8:17] < 0.5).tolist()
+        states = 2 if family == "life" else STATES[int(u[17] * len(STATES))]
+        return Rule(tuple(births), tuple(survivals), states)
     radii = [radius for radius in RADII if 2 * radius + 1 <= side]
     if not radii:
         raise CharmError(f"Larger-than-Life needs a torus side >= {2 * RADII[0] + 1}, got {side}")
@@ -122,10 +122,6 @@ def draw_rule(family: Family, seed: int, number: int, side: int = 16) -> Rule:
     births_at = _interval(0.1 + 0.35 * u[2], 0.03 + 0.3 * u[3], size)
     survivals_at = _interval(0.05 + 0.45 * u[4], 0.05 + 0.4 * u[5], size)
     return Rule(births_at, survivals_at, 2, radius, middle)
-
-
-def _choose(counts: Iterable[int], u: npt.NDArray[np.float64]) -> tuple[int, ...]:
-    return tuple(count for count, one in zip(counts, u, strict=True) if one < 0.5)
 
 
 def _interval(start: float, length: float, size: int) -> tuple[int, ...]:
@@ -138,16 +134,15 @@ def evolve(grids_NHW: Grids, rule: Rule, horizons: Sequence[int]) -> Grids:
     if any(later <= earlier for earlier, later in pairwise(horizons)):
         raise CharmError(f"horizons must be increasing, got {tuple(horizons)}")
     cells_HWN = np.ascontiguousarray(grids_NHW.transpose(1, 2, 0))
-    if min(cells_HWN.shape[:2]) < 2 * rule.radius + 1:
-        height, width = cells_HWN.shape[:2]
+    height, width = cells_HWN.shape[:2]
+    if min(height, width) < 2 * rule.radius + 1:
         raise CharmError(f"a {height}x{width} torus is smaller than the neighbourhood of {rule}")
     if cells_HWN.size and cells_HWN.max() >= rule.states:
         raise CharmError(f"states of {rule} must be in 0..{rule.states - 1}, got {cells_HWN.max()}")
-    reached, time = [], 0
-    for horizon in horizons:
-        while time < horizon:
+    reached = []
+    for before, horizon in pairwise((0, *horizons)):
+        for _ in range(before, horizon):
             cells_HWN = update(cells_HWN, rule)
-            time += 1
         reached.append(cells_HWN.transpose(2, 0, 1))
     return np.stack(reached)
 

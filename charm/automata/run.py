@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
+from itertools import product
 from pathlib import Path
 from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
 from charm.automata import dataset
-from charm.automata.benchmark import HELD_OUT, Benchmark
+from charm.automata.benchmark import HELD_OUT
 from charm.automata.dataset import CarData, Combination
 from charm.automata.keys import CarMemory
-from charm.automata.rules import FAMILIES, Grids, Rule, evolve
+from charm.automata.rules import FAMILIES, Rule
 from charm.config import is_number, read_run_config
 from charm.devices import Place
 from charm.errors import CharmError
@@ -63,25 +65,9 @@ def read_car_config(run: Path, data_folder: Path | None = None) -> CarConfig:
     return replace(config, data=replace(config.data, data=data_folder or config.data.data))
 
 
-def transfers(memory: CarMemory) -> bool:
-    """Return whether the memory can be read for combinations that were never trained.
-
-    With rule and horizon as one factor there is no vector for them. A table gives the blank row, which is intended: it
-    shows what a model can do without knowing the rule.
-    """
-    return memory.design == "table" or memory.key == "rule+horizon"
-
-
-def load_combinations(config: CarConfig) -> tuple[Benchmark, list[Combination]]:
-    """Load the benchmark of a run, and the combinations it is evaluated on."""
-    benchmark = dataset.load_benchmark(config.data)
-    every = dataset.combinations_of(benchmark, config.data)
-    return benchmark, [one for one in every if one.trained or transfers(config.memory)]
-
-
 def car_job(config: CarConfig, place: Place, say: Callable[[str], None] = print) -> ReasonerJob:
     """Make the training job of a configuration, with votes on held-out pairs of every evaluated combination."""
-    data, schema = dataset.assemble_car(config.data, transfers(config.memory))
+    data, schema = dataset.assemble_car(config.data, config.memory.transfers)
     model = CharmModel(config.reasoner, config.memory, schema, config.seed)
     score = partial(_score_checkpoint, config)
     examiner = Voting(config.evaluate_loops, config.evaluate_views, score, data.asked)
@@ -124,7 +110,7 @@ def evaluate(run: Path, options: CarEvaluation, place: Place) -> tuple[dict[str,
         if is_finished(run / "votes", step, protocol.loops, 0, run_of(run)):
             continue
         model = CharmModel.from_pretrained(folder_of(run, step), place.device)
-        benchmark, asked = load_combinations(config)
+        benchmark, asked = dataset.load_combinations(config.data, config.memory.transfers)
         data = dataset.question_set(benchmark, asked, model.instances, config.data.canvas)
         request = Request(model, data, protocol.loops, batch=options.batch)
         vote(request, place, run / "votes", step, run_of(run))
@@ -143,28 +129,24 @@ def grouped_scores(
     As in the paper, the held-out pairs of a combination are averaged first, then combinations. "cells" is the share of
     right cells in first answers, which distinguishes a near miss from a guess long before whole grids are right.
     """
-    number = {question: q for q, question in enumerate(ranking.questions)}
     every = score(ranking, answers)
     cells = dict.fromkeys(answers, 0.0)
-    for question, truth in answers.items():
-        if question in number and (best := ranking.top(number[question], 1)):
-            cells[question] = 1 - wrong_cells(best[0].grid, truth) / truth.size
-    found: dict[str, dict[str, dict[str, float]]] = {}
-    for part in PARTS:
-        here = [one for one in combinations if one.trained == (part == "seen")]
-        groups = {"all": here}
-        horizons = sorted({one.horizon for one in here})
-        groups |= {f"T={t}": [one for one in here if one.horizon == t] for t in horizons}
-        groups |= {family: [one for one in here if one.rule.family == family] for family in FAMILIES}
-        found[part] = {}
-        for name, members in groups.items():
-            ids = {one.id for one in members}
+    for number, question in enumerate(ranking.questions):
+        if best := ranking.top(number, 1):
+            cells[question] = 1 - wrong_cells(best[0].grid, answers[question]) / answers[question].size
+    groups: dict[tuple[str, str], set[str]] = defaultdict(set)
+    for one in combinations:
+        for name in ("all", f"T={one.horizon}", one.rule.family):
+            groups["seen" if one.trained else "unseen", name].add(one.id)
+    names = ("all", *(f"T={t}" for t in sorted({one.horizon for one in combinations})), *FAMILIES)
+    found: dict[str, dict[str, dict[str, float]]] = defaultdict(dict)
+    for part, name in product(PARTS, names):
+        if ids := groups[part, name]:
             scores = every.of(ids)
-            if scores.puzzles:
-                passed = {f"pass@{k}": scores.metrics[f"pass@{k}"] for k in KS}
-                right = [share for question, share in cells.items() if question.task_id in ids]
-                found[part][name] = {"combinations": scores.puzzles, **passed, "cells": float(np.mean(right))}
-    return {part: groups for part, groups in found.items() if groups}
+            passed = {f"pass@{k}": scores.metrics[f"pass@{k}"] for k in KS}
+            right = [share for question, share in cells.items() if question.task_id in ids]
+            found[part][name] = {"combinations": scores.puzzles, **passed, "cells": float(np.mean(right))}
+    return dict(found)
 
 
 def wrong_cells(answer: Grid, truth: Grid) -> int:
@@ -185,7 +167,7 @@ def _score_checkpoint(config: CarConfig, out: Path, step: int) -> dict[str, floa
 def _score_run(
     config: CarConfig, run: Path, protocol: Protocol, name: str, steps: Sequence[int] | None = None
 ) -> dict[str, Any]:
-    benchmark, asked = load_combinations(config)
+    benchmark, asked = dataset.load_combinations(config.data, config.memory.transfers)
     data = dataset.question_set(benchmark, asked, Instances(), config.data.canvas)
     questions, ballots = load_ballots(run / "votes", protocol, steps, Expected(data.asked, run_of(run)))
     found = {
@@ -219,17 +201,12 @@ class Prediction(NamedTuple):
         return f"T={self.combination.horizon} ({seen}): {wrong}; {self.votes} of {self.voters} votes"
 
 
-def rollout(start: Grid, rule: Rule, steps: int) -> Grids:
-    """Return the grid at times 0, 1, ..., `steps`."""
-    return evolve(start[None], rule, range(max(steps, 0) + 1))[:, 0]
-
-
 def predictions(run: Path, rule: Rule, example: int, place: Place, data_folder: Path | None = None) -> list[Prediction]:
     """Return the first answer of a run's newest checkpoint at every horizon, voted by the eight views."""
     if not 0 <= example < HELD_OUT:
         raise CharmError(f"the example must be in 0..{HELD_OUT - 1}, got {example}")
     config = read_car_config(run, data_folder)
-    benchmark, asked = load_combinations(config)
+    benchmark, asked = dataset.load_combinations(config.data, config.memory.transfers)
     chosen = sorted((one for one in asked if one.rule == rule), key=lambda one: one.horizon)
     if not chosen:
         raise CharmError(f"rule {rule} is not one of the {len(benchmark.rules)} rules of {run}")

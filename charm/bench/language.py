@@ -73,7 +73,7 @@ def random_text(folder: Path, vocab: int, tokens: int, seed: int = 0) -> Path:
 
     sizes = np.full(vocab, 4)
     sizes[bos] = 0
-    shards = [("train", documents(tokens)), ("validation", documents(tokens // 10))]
+    shards = [("train", documents(tokens)), ("validation", documents(tokens))]
     write_prepared(folder, sizes, np.arange(vocab) * 3 // 4, bos, shards, {"kind": "random"})
     return folder
 
@@ -157,6 +157,7 @@ def _config(base: LMConfig, data: Path, options: LMBench, place: Place) -> LMCon
         base,
         gpt=replace(base.gpt, table_dtype="float32", compute_dtype="float32") if on_cpu else base.gpt,
         data=data,
+        evaluate_tokens=place.world * base.gpt.length,  # not used
         batch=options.batch or base.batch,
         device_rows=options.device_rows or base.device_rows,
     )

@@ -8,7 +8,7 @@ from typing import Annotated
 from tyro.conf import Positional, arg
 
 from charm.automata.benchmark import BenchmarkConfig, build_in, initial_grids, read_benchmark
-from charm.automata.rules import parse_rule
+from charm.automata.rules import evolve, parse_rule
 from charm.commands.parsing import Commands
 from charm.commands.shared import Data, Device, Json, RunData, Switch, flag, output
 from charm.drawing import terminal
@@ -74,7 +74,7 @@ def show(
         seed: seed for the initial grids (with a run: as in training).
         animate: animate one grid instead of printing all.
     """
-    from charm.automata.run import predictions, rollout
+    from charm.automata.run import predictions
     from charm.devices import place
 
     chosen = parse_rule(rule)
@@ -85,7 +85,7 @@ def show(
         with place(device) as here:
             answers = predictions(run, chosen, example, here, data)
         start = answers[0].input
-    grids = rollout(start, chosen, steps)
+    grids = evolve(start[None], chosen, range(max(steps, 0) + 1))[:, 0]
     named = {f"t={moment}": grid for moment, grid in enumerate(grids)}
     if animate:
         terminal.animate_grids(named)

@@ -29,16 +29,16 @@ def export(
     """
     import torch
 
-    from charm.arc.published import published_model
+    from charm.arc.presets import preset
     from charm.errors import CharmError
     from charm.paths import model_at
     from charm.progress import say
-    from charm.runs.export import export_model, write_model
+    from charm.runs.export import export_model, published_model, write_model
 
     if published is None and names is not None:
         raise CharmError("--names says what a published checkpoint has; it needs --published PRESET")
     if published is None:
         size = export_model(model_at(run), out, getattr(torch, dtype))
     else:
-        size = write_model(published_model(run, published, names), out, getattr(torch, dtype))
+        size = write_model(published_model(run, preset(published), names), out, getattr(torch, dtype))
     say(f"{out}: {size / 1e6:.1f} MB; use it with `charm solve --checkpoint {out}`")

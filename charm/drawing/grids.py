@@ -15,7 +15,7 @@ import numpy.typing as npt
 from charm.errors import CharmError
 from charm.files import write_atomically
 from charm.tasks.canvas import BOUNDARY, FIRST_COLOR, VOCABULARY, Tokens
-from charm.tasks.svg import HATCH, LINE, PALETTE, tile_svg
+from charm.tasks.pictures import HATCH, LINE, PALETTE, tile_svg
 from charm.tasks.task import Grid, Pair, Task
 
 INK = "#222222"

@@ -9,7 +9,7 @@ DATA/ tokenizer.json      for `charm lm prepare` and `sample`
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right, insort
+from bisect import bisect_right, insort
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -226,11 +226,11 @@ def pack(
     waiting: list[tuple[int, int, Piece]] = []
     arrival = places = 0
 
-    def put(piece: Piece) -> None:
+    def put(document: int, first: int, size: int) -> None:
         nonlocal arrival, places
-        insort(waiting, (piece.size + 1, -arrival, piece))
+        insort(waiting, (size + 1, -arrival, Piece(document, first, size)))
         arrival += 1
-        places += piece.size + 1
+        places += size + 1
 
     while True:
         row: list[Piece] = []
@@ -240,22 +240,17 @@ def pack(
                 for number, size in joining:
                     most = room - 1 if tails == "keep" else size
                     for first in range(0, size, most):
-                        put(Piece(number, first, min(most, size - first)))
+                        put(number, first, min(most, size - first))
             if places < left:
                 return
-            fits = bisect_right(waiting, (left, 1)) - 1
-            if fits >= 0:
-                size, _, piece = waiting.pop(fits)
-                row.append(piece)
-                left -= size
-                places -= size
-                continue
-            size, _, piece = waiting.pop(bisect_left(waiting, (waiting[0][0] + 1, -arrival)) - 1)
+            longest = max(left, waiting[0][0])  # that fits, or of the shortest ones
+            size, _, (number, first, _) = waiting.pop(bisect_right(waiting, (longest, 1)) - 1)
+            taken = min(size, left)
+            row.append(Piece(number, first, taken - 1))
+            left -= taken
             places -= size
-            row.append(Piece(piece.document, piece.first, left - 1))
-            if tails == "keep":
-                put(Piece(piece.document, piece.first + left - 1, piece.size - left + 1))
-            left = 0
+            if taken < size and tails == "keep":
+                put(number, first + taken - 1, size - taken)
         yield row
 
 

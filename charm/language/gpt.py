@@ -91,12 +91,10 @@ class GPTBlock(nn.Module):
 
     @torch.no_grad()
     def draw(self, generator: torch.Generator) -> None:
-        """Draw initial weights; a block initially adds nothing."""
+        """Draw initial weights. The two output maps stay zero, so a block initially adds nothing."""
         for layer in (self.attention.query, self.attention.key, self.attention.value):
             draw_uniform(layer, generator)
         draw_uniform(self.widen, generator, scale=0.4)
-        self.attention.output.weight.zero_()
-        self.narrow.weight.zero_()
         if self.attention.value_gate is not None:
             self.attention.value_gate.weight.uniform_(0, 0.02, generator=generator)
 
@@ -136,12 +134,10 @@ class GPT(nn.Module):
         self.backout = nn.Parameter(torch.full((1,), 0.2))
         layers = ngram.layers_in(depth)
         known = np.arange(config.vocab) if canonical is None else canonical
-        tables: list[NgramTables | None] = [None] * len(layers)
-        if ngram.rows and layers:
-            sizes = zip(layers, table_sizes(ngram, len(layers)), strict=True)
-            tables = [NgramTables(ngram, layer, of_layer, known, bos) for layer, of_layer in sizes]
-        memories = {str(n): NgramMemory(ngram, width, one) for n, one in zip(layers, tables, strict=True)}
-        self.memories = nn.ModuleDict(memories)
+        self.memories = nn.ModuleDict()
+        for number, sizes in zip(layers, table_sizes(ngram, len(layers)), strict=True):
+            tables = NgramTables(ngram, number, sizes, known, bos) if ngram.rows else None
+            self.memories[str(number)] = NgramMemory(ngram, width, tables)
         cos, sin = rotary(config.length, config.head_width)
         self.layer: Callable[..., Tensor] = layer
         self.output: Callable[..., Tensor] = output
@@ -253,15 +249,13 @@ def components(config: GPTConfig, ngram: NgramConfig) -> dict[str, int]:
     """Count the parameters of a model by component, without allocating them."""
     with torch.device("meta"):
         model = GPT(config, ngram, seed=None)
-    backbone = ("embedding", "head", "value tables", "blocks", "scalars")
-    counts = dict.fromkeys((*backbone, "backbone", "memory tables", "memory maps"), 0)  # a sum after its parts
-    for name, parameter in model.named_parameters():
-        part = name.split(".")[0]
-        if part == "memories":
-            part = "memory tables" if ".tables." in name else "memory maps"
-        part = "value tables" if part == "values" else part
-        counts[part if part in counts else "scalars"] += parameter.numel()
-    counts["backbone"] = sum(counts[name] for name in backbone)
-    counts["memory"] = counts["memory tables"] + counts["memory maps"]
-    counts["total"] = counts["backbone"] + counts["memory"]
-    return counts
+
+    def size(part: nn.Module) -> int:
+        return sum(parameter.numel() for parameter in part.parameters())
+
+    parts = {"embedding": model.embedding, "head": model.head, "value tables": model.values, "blocks": model.blocks}
+    counts = {name: size(part) for name, part in parts.items()}
+    total, memory = size(model), size(model.memories)
+    tables = sum(map(size, model.ngram_tables()))
+    counts |= {"scalars": total - memory - sum(counts.values()), "backbone": total - memory}  # a sum after its parts
+    return counts | {"memory tables": tables, "memory maps": memory - tables, "memory": memory, "total": total}

@@ -7,7 +7,7 @@ Shapes: B rows, T tokens, D width of the model, P width of the composition (half
 from __future__ import annotations
 
 import math
-from itertools import islice
+from itertools import repeat
 
 import numpy as np
 import torch
@@ -25,7 +25,7 @@ KERNEL, DILATION = 4, 3  # of the short convolution
 
 
 class CastLinear(nn.Linear):
-    """A map without bias that computes in the type of its input; `draw_uniform` or a zero fill initialises it."""
+    """A map without bias that computes in the type of its input; zero until `draw_uniform` draws it."""
 
     weight: nn.Parameter
 
@@ -33,7 +33,7 @@ class CastLinear(nn.Linear):
         super().__init__(inputs, outputs, bias=False)
 
     def reset_parameters(self) -> None:
-        """Do nothing: all weights are drawn together, from one generator."""
+        self.weight.data.zero_()  # all weights are drawn together, from one generator
 
     def forward(self, x: Tensor) -> Tensor:
         return F.linear(x, self.weight.to(x.dtype))
@@ -49,12 +49,11 @@ def delay(x_BTD: Tensor, tokens: int) -> Tensor:
     return F.pad(x_BTD, (0, 0, tokens, 0))[:, : x_BTD.shape[1]]
 
 
-def table_sizes(config: NgramConfig, modules: int) -> list[list[list[int]]]:
-    """Return the rows of each table by module, order and head: no prime is used twice in the whole model."""
-    count = modules * ORDERS * config.heads
-    sizes = [1] * count if config.rows == 1 else list(islice(primes_from(config.rows), count))
-    nested = np.array(sizes).reshape(modules, ORDERS, config.heads)
-    return nested.tolist()
+def table_sizes(config: NgramConfig, modules: int) -> Integers:
+    """Return the rows of each table, [modules, O, H]: no prime is used twice in the whole model."""
+    sizes = repeat(1) if config.rows == 1 else primes_from(config.rows)
+    shape = modules, ORDERS, config.heads
+    return np.fromiter(sizes, np.int64, math.prod(shape)).reshape(shape)
 
 
 def hash_multipliers(layer: int, keys: int) -> Integers:
@@ -71,16 +70,15 @@ class NgramTables(nn.Module):
     sizes: Tensor
     offsets: Tensor
 
-    def __init__(self, config: NgramConfig, layer: int, sizes: list[list[int]], canonical: Integers, bos: int) -> None:
+    def __init__(self, config: NgramConfig, layer: int, sizes_OH: Integers, canonical: Integers, bos: int) -> None:
         super().__init__()
         self.before = int(canonical[bos])  # used before the first token
-        flat = np.array(sizes, dtype=np.int64)
-        offsets = flat.cumsum().reshape(flat.shape) - flat
+        offsets = sizes_OH.cumsum().reshape(sizes_OH.shape) - sizes_OH
         multipliers = hash_multipliers(layer, int(canonical.max()) + 1)
-        buffers = {"canonical": canonical, "multipliers": multipliers, "sizes": flat, "offsets": offsets}
+        buffers = {"canonical": canonical, "multipliers": multipliers, "sizes": sizes_OH, "offsets": offsets}
         for name, values in buffers.items():
             self.register_buffer(name, torch.tensor(values, dtype=torch.int64))
-        self.rows = Rows(int(flat.sum()), config.width // config.heads, sparse=False)
+        self.rows = Rows(int(sizes_OH.sum()), config.width // config.heads, sparse=False)
 
     def addresses(self, ids_BT: Tensor) -> Tensor:
         """Return the row of the flat table that each head of each order reads, [B, T, O * H]."""
@@ -95,8 +93,7 @@ class NgramTables(nn.Module):
 
     def forward(self, ids_BT: Tensor) -> Tensor:
         """Return the vectors that all heads read, 2-grams first, [B, T, O * W]."""
-        addresses = self.addresses(ids_BT)
-        return read_dense(self.rows, addresses).flatten(-2)
+        return read_dense(self.rows, self.addresses(ids_BT)).flatten(-2)
 
 
 class TokenComposer(nn.Module):
@@ -182,7 +179,6 @@ class NgramMemory(nn.Module):
             if isinstance(part, CastLinear):
                 draw_uniform(part, generator)
         self.value.weight.zero_()
-        self.convolution.weight.zero_()
 
 
 @torch.no_grad()

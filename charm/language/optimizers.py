@@ -8,8 +8,8 @@ inputs.
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
-from itertools import groupby
 from typing import Any
 
 import torch
@@ -49,7 +49,7 @@ def parameter_groups(model: GPT, config: LMConfig) -> dict[str, list[dict[str, A
     def adamw(parameters: Any, lr: float, betas: tuple[float, float], decay: float) -> dict[str, Any]:
         return {"params": list(parameters), "lr": lr, "betas": betas, "weight_decay": decay}
 
-    groups = {
+    return {
         "muon": [
             muon(list(model.blocks.parameters()), rates.matrix_lr),
             muon(maps, rates.matrix_lr * dense_multiplier),
@@ -65,7 +65,6 @@ def parameter_groups(model: GPT, config: LMConfig) -> dict[str, list[dict[str, A
         ],
         "tables": [adamw(tables, rates.memory_lr * multiplier * by_batch, (0.8, 0.995), 0.0)],
     }
-    return {kind: [group for group in some if group["params"]] for kind, some in groups.items()}
 
 
 class LMOptimizers(OptimizerSet):
@@ -102,10 +101,8 @@ def schedule(update: int, config: LMConfig) -> tuple[float, float, float]:
     low, high, last = MOMENTUM
     if update < MOMENTUM_WARMUP:
         momentum = low + (high - low) * update / MOMENTUM_WARMUP
-    elif left <= down:
-        momentum = last + (high - last) * left / down
     else:
-        momentum = high
+        momentum = last + (high - last) * min(left, down) / down
     return rate, momentum, 0.5 * (1 + math.cos(math.pi * update / config.steps))
 
 
@@ -170,27 +167,22 @@ class NorMuon(Optimizer):
         assert closure is None
         for group in self.param_groups:
             columns = group_tensors(self, group, momentum=torch.zeros_like, square=_lines)
-            ready = sorted(zip(*columns, strict=True), key=_shape)
-            for shape, same in groupby(ready, key=_shape):
-                self._step(list(zip(*same, strict=True)), shape, group)
+            by_shape: dict[tuple[int, ...], list[tuple[Tensor, ...]]] = defaultdict(list)
+            for tensors in zip(*columns, strict=True):
+                by_shape[tensors[0].shape].append(tensors)
+            # Matrices of one shape are updated together: a few large products instead of many small ones.
+            for (outputs, inputs), same in by_shape.items():
+                old = list(zip(*same, strict=True))
+                weights, gradients, momentum, square = map(torch.stack, old)
+                momentum.lerp_(gradients, 1 - group["momentum"])
+                update = polar(gradients.lerp_(momentum, group["momentum"]), self.dtype)
+                update = even_out(update, square, group["beta2"])
+                rate = group["lr"] * math.sqrt(max(1, outputs / inputs))
+                cautious = weights * (update * weights >= 0)
+                weights -= rate * (update + group["weight_decay"] * cautious)
+                for number, new in ((0, weights), (2, momentum), (3, square)):
+                    torch._foreach_copy_(old[number], new.unbind())
         return None
-
-    def _step(self, columns: Sequence[Sequence[Tensor]], shape: Sequence[int], group: dict[str, Any]) -> None:
-        """Update matrices of one shape together: a few large products instead of many small ones."""
-        outputs, inputs = shape
-        weights, gradients, momentum, square = (torch.stack(list(column)) for column in columns)
-        momentum.lerp_(gradients, 1 - group["momentum"])
-        update = polar(gradients.lerp_(momentum, group["momentum"]), self.dtype)
-        update = even_out(update, square, group["beta2"])
-        rate = group["lr"] * math.sqrt(max(1, outputs / inputs))
-        cautious = weights * (update * weights >= 0)
-        weights -= rate * (update + group["weight_decay"] * cautious)
-        for old, new in ((columns[0], weights), (columns[2], momentum), (columns[3], square)):
-            torch._foreach_copy_(list(old), list(new))
-
-
-def _shape(columns: Sequence[Tensor]) -> tuple[int, ...]:
-    return tuple(columns[0].shape)
 
 
 def _lines(weight: Tensor) -> Tensor:

@@ -19,8 +19,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from charm.errors import CharmError
 from charm.language.config import GPTConfig, LMConfig, LMOptimizerConfig, NgramConfig
 from charm.language.gpt import components
@@ -71,7 +69,7 @@ def matched_rows(gpt: GPTConfig, ngram: NgramConfig) -> int:
     )
 
     def total(rows: int) -> int:
-        return int(np.sum(table_sizes(replace(ngram, rows=rows), modules)))
+        return int(table_sizes(replace(ngram, rows=rows), modules).sum())
 
     wanted = total(ngram.rows) + -(-missing // columns)
     choices = range(ngram.rows, ngram.rows + missing + 1)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -44,6 +44,9 @@ class LMJob(Job):
         self.config, self.place, self.say = config, place, say
         self.data = Prepared.read(config.data, config.gpt.vocab)
         self.manifest = self.data.manifest
+        documents = self.data.documents("validation")
+        self.validation = validation_rows(documents, config.gpt.length, config.tails, config.evaluate_tokens)
+        place.share(len(self.validation))  # an impossible evaluation is reported now, not after the last update
         self.work = (config.batch, "tokens")
         self.rows = config.batch // config.gpt.length  # of an update
         first, last = place.share(self.rows)
@@ -89,11 +92,6 @@ class LMJob(Job):
         share, momentum, _ = schedule(step - 1, self.config)
         return LogEntry({**means, "lr": share, "momentum": momentum}, f"loss {means['loss']:.4f}")
 
-    @cached_property
-    def validation(self) -> TokenIds:
-        config, documents = self.config, self.data.documents("validation")
-        return validation_rows(documents, config.gpt.length, config.tails, config.evaluate_tokens)
-
     def evaluate(self, exam: Exam) -> LogEntry | None:
         scores = bits_per_byte(self.model, self.validation, self.data.token_bytes, self.place, self.part)
         return LogEntry(scores, f"{scores['bpb']:.5f} bits per byte")
@@ -115,11 +113,10 @@ class LMJob(Job):
         parts = {"model": self.model.state_dict(), "optimizer": checkpoint.optimizer_tensors(self.optimizers.all)}
         own: dict[str, Tensor] = {}
         for part, tensors in parts.items():
-            sharded = {name: value for name, value in tensors.items() if isinstance(value, DTensor)}
+            sharded = {name: tensors.pop(name) for name in [*tensors] if isinstance(tensors[name], DTensor)}
             own |= {f"{part}/{name}": value.to_local() for name, value in sharded.items()}
             if self.place.is_main:
-                whole = {name: value for name, value in tensors.items() if name not in sharded}
-                checkpoint.write_tensors(folder / f"{part}.safetensors", whole)
+                checkpoint.write_tensors(folder / f"{part}.safetensors", tensors)
         if own:
             checkpoint.write_tensors(folder / f"rows_{self.place.rank:04d}.safetensors", own)
 
@@ -170,14 +167,7 @@ def train_lm(
     config: LMConfig, out: Path, place: Place, resume: bool = False, say: Callable[[str], None] = print
 ) -> Engine[LMJob]:
     """Train a whole run in the folder `out`; see `charm.training.engine.train`."""
-
-    def make() -> LMJob:
-        job = LMJob(config, place, say)
-        # Report an impossible evaluation now, before anything is written, not after the last update.
-        place.share(len(job.validation))
-        return job
-
-    return train(config, make, out, place, resume, say)
+    return train(config, partial(LMJob, config, place, say), out, place, resume, say)
 
 
 def load_model(run: Path, device: torch.device) -> tuple[GPT, int]:

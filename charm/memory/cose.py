@@ -17,6 +17,92 @@ from charm.memory.parts import Key, MemoryModule, dense_parameters, row_paramete
 MOST = 2**16  # columns: a configuration from a file must not use up all memory
 
 
+class CoSE(MemoryModule):
+    """composed + gate * residual, with composed = composer(base, modifiers).
+
+    The composed vector carries what related keys share, the residual what belongs to one instance alone. Without a
+    residual this is pure composition. The gate reads the composed vector, per column, and starts at one half; without
+    it the residual is added unchanged, so that zero rows leave the composed vector.
+    """
+
+    def __init__(
+        self,
+        base: Factor,
+        modifiers: Sequence[Factor],
+        composer: Composer,
+        residual: RowTable | KeyedTable | None = None,
+        gate: bool = False,
+    ) -> None:
+        super().__init__()
+        self.width = base.width
+        self.base = base
+        self.modifiers = nn.ModuleList(modifiers)
+        self.composer = composer
+        self.residual = residual
+        self.gate = nn.Linear(self.width, self.width) if gate else None
+        if self.gate is not None:
+            nn.init.zeros_(self.gate.weight)
+            nn.init.zeros_(self.gate.bias)
+        self._check_parts()
+
+    def compose(self, key: Key) -> Tensor:
+        """Compute the compositional branch alone, [B, D]."""
+        base_BD = self.base(key)
+        modifiers = [modifier(key) for modifier in self.modifiers]
+        _check_batch(base_BD, *modifiers)
+        return self.composer(base_BD, modifiers)
+
+    def open(self, composed_BD: Tensor) -> Tensor:
+        """Return the share of each column of the residual that passes, [B, D] in 0..1."""
+        return torch.ones_like(composed_BD) if self.gate is None else self.gate(composed_BD).sigmoid()
+
+    def forward(self, key: Key) -> Tensor:
+        composed_BD = self.compose(key)
+        if self.residual is None:
+            return composed_BD
+        residual_BD = self.residual(key, composed_BD)
+        _check_batch(composed_BD, residual_BD)
+        if self.gate is not None:
+            residual_BD = self.open(composed_BD) * residual_BD
+        return composed_BD + residual_BD
+
+    def _check_parts(self) -> None:
+        """Refuse parts that do not fit together; a composer without a width or a number of modifiers takes any."""
+        count = len(self.modifiers)
+        if not count:
+            raise CharmError("CoSE needs at least one modifier")
+        named = {f"modifier {number}": part for number, part in enumerate(self.modifiers)}
+        for name, part in {**named, "composer": self.composer, "residual": self.residual}.items():
+            if (width := getattr(part, "width", None)) not in (None, self.width):
+                raise CharmError(f"CoSE: {name} must have the base's width {self.width}, got {width}")
+        if self.composer.modifiers not in (None, count):
+            raise CharmError(
+                f"CoSE: the composer expects {self.composer.modifiers} modifiers, got {count}; "
+                f"write {type(self.composer).__name__}({self.composer.width}, modifiers={count})"
+            )
+        if self.gate is not None and self.residual is None:
+            raise CharmError("CoSE: a gate needs a residual")
+
+
+def _check_batch(*vectors: Tensor) -> None:
+    """Refuse fields of different length: torch would silently broadcast a batch of one."""
+    batches = sorted({len(vectors_BD) for vectors_BD in vectors})
+    if len(batches) > 1:
+        raise CharmError(f"the fields of a key have different batch sizes: {batches}")
+
+
+class TableMemory(MemoryModule):
+    """An independent row per instance and nothing else: the full or low-rank table of earlier systems."""
+
+    def __init__(self, table: RowTable) -> None:
+        super().__init__()
+        self.width = table.width
+        self.residual = table  # named as in CoSE, so that instance rows have one name in every memory
+
+    def forward(self, key: Key) -> Tensor:
+        return self.residual(key)
+
+
 @dataclass(frozen=True)
 class CoSEConfig:
     """The design of a task memory. Each kind of key adds its own fields."""
@@ -62,84 +148,6 @@ class CoSEConfig:
         return self.design != "cose" or self.rank > 0
 
 
-class CoSE(MemoryModule):
-    """composed + gate * residual, with composed = composer(base, modifiers).
-
-    The composed vector carries what related keys share, the residual what belongs to one instance alone. Without a
-    residual this is pure composition. The gate reads the composed vector, per column, and starts at one half; without
-    it the residual is added unchanged, so that zero rows leave the composed vector.
-    """
-
-    def __init__(
-        self,
-        base: Factor,
-        modifiers: Sequence[Factor],
-        composer: Composer,
-        residual: RowTable | KeyedTable | None = None,
-        gate: bool = False,
-    ) -> None:
-        super().__init__()
-        self.width = base.width
-        if not modifiers:
-            raise CharmError("CoSE needs at least one modifier")
-        widths = {f"modifier {number}": modifier.width for number, modifier in enumerate(modifiers)}
-        if composer.width is not None:
-            widths["composer"] = composer.width
-        if residual is not None:
-            widths["residual"] = residual.width
-        for name, width in widths.items():
-            if width != self.width:
-                raise CharmError(f"CoSE: {name} must have the base's width {self.width}, got {width}")
-        if composer.modifiers not in (None, len(modifiers)):
-            raise CharmError(
-                f"CoSE: the composer expects {composer.modifiers} modifiers, got {len(modifiers)}; "
-                f"write {type(composer).__name__}({composer.width}, modifiers={len(modifiers)})"
-            )
-        if gate and residual is None:
-            raise CharmError("CoSE: a gate needs a residual")
-        self.base = base
-        self.modifiers = nn.ModuleList(modifiers)
-        self.composer = composer
-        self.residual = residual
-        self.gate = nn.Linear(self.width, self.width) if gate else None
-        if self.gate is not None:
-            nn.init.zeros_(self.gate.weight)
-            nn.init.zeros_(self.gate.bias)
-
-    def compose(self, key: Key) -> Tensor:
-        """Compute the compositional branch alone, [B, D]."""
-        base_BD = self.base(key)
-        modifiers = [modifier(key) for modifier in self.modifiers]
-        _check_batch(base_BD, *modifiers)
-        return self.composer(base_BD, modifiers)
-
-    def open(self, composed_BD: Tensor) -> Tensor:
-        """Return the share of each column of the residual that passes, [B, D] in 0..1."""
-        return torch.ones_like(composed_BD) if self.gate is None else self.gate(composed_BD).sigmoid()
-
-    def forward(self, key: Key) -> Tensor:
-        composed_BD = self.compose(key)
-        if self.residual is None:
-            return composed_BD
-        residual_BD = self.residual(key, composed_BD)
-        _check_batch(composed_BD, residual_BD)
-        if self.gate is not None:
-            residual_BD = self.open(composed_BD) * residual_BD
-        return composed_BD + residual_BD
-
-
-class TableMemory(MemoryModule):
-    """An independent row per instance and nothing else: the full or low-rank table of earlier systems."""
-
-    def __init__(self, table: RowTable) -> None:
-        super().__init__()
-        self.width = table.width
-        self.residual = table  # named as in CoSE, so that instance rows have one name in every memory
-
-    def forward(self, key: Key) -> Tensor:
-        return self.residual(key)
-
-
 class ParameterGroups(NamedTuple):
     """The parameters of a module with a memory inside, each in exactly one group."""
 
@@ -154,10 +162,3 @@ def grouped_parameters(module: nn.Module) -> ParameterGroups:
     apart = {id(parameter) for parameter in factors}
     shared = [parameter for parameter in dense_parameters(module) if id(parameter) not in apart]
     return ParameterGroups(shared, factors, row_parameters(module))
-
-
-def _check_batch(*vectors: Tensor) -> None:
-    """Refuse fields of different length: torch would silently broadcast a batch of one."""
-    batches = sorted({len(vectors_BD) for vectors_BD in vectors})
-    if len(batches) > 1:
-        raise CharmError(f"the fields of a key have different batch sizes: {batches}")

@@ -15,6 +15,7 @@ from contextlib import contextmanager
 
 import torch
 import torch.distributed as dist
+import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.distributed.device_mesh import DeviceMesh, init_device_mesh
 from torch.distributed.tensor import DTensor, Replicate, Shard
@@ -56,13 +57,12 @@ def whole_tables(module: nn.Module) -> dict[str, Tensor]:
         if shard.rank:
             dist.send(mine, 0)
             continue
-        whole = torch.empty(shard.rows, mine.shape[1], dtype=mine.dtype)
+        whole = torch.empty(shard.world, *mine.shape, dtype=mine.dtype)
         for rank in range(shard.world):
             if rank:
                 dist.recv(mine := torch.empty_like(mine), rank)
-            rows = slice(rank * shard.rows_each, min((rank + 1) * shard.rows_each, shard.rows))
-            whole[rows] = mine[: max(rows.stop - rows.start, 0)].cpu()
-        found[name] = whole
+            whole[rank] = mine.cpu()
+        found[name] = whole.flatten(0, 1)[: shard.rows]
     return found
 
 
@@ -78,14 +78,10 @@ def prefetch(table: Rows, ids: Tensor) -> Iterator[None]:
     wanted = torch.unique(ids.to(device).long())
     most = torch.tensor(len(wanted), device=device)
     dist.all_reduce(most, dist.ReduceOp.MAX)
-    parts = []
-    for start in range(0, int(most), FETCH):
-        count = min(FETCH, int(most) - start)
-        asked = torch.zeros(count, dtype=torch.long, device=device)
-        own = wanted[start : start + count]
-        asked[: len(own)] = own
-        parts.append(ShardedRead.apply(table.weight, asked, shard)[: len(own)])
-    values = torch.cat(parts) if parts else table.weight.data[:0]
+    # All processes read together, so those with fewer ids read row 0 meanwhile.
+    asked = F.pad(wanted, (0, int(most) - len(wanted)))
+    parts = [ShardedRead.apply(table.weight, some, shard) for some in asked.split(FETCH)] if len(asked) else []
+    values = torch.cat([table.weight.data[:0], *parts])[: len(wanted)]
     table.reader = lambda ids: values[torch.searchsorted(wanted, ids)]
     try:
         yield

@@ -21,7 +21,6 @@ from charm.runs.settings import read_config
 from charm.tasks.canvas import crop
 from charm.tasks.dataset import Dataset, load_dataset
 from charm.tasks.task import COLORS, Grid, Question
-from charm.tasks.view import IDENTITY
 
 
 def refinement_film(
@@ -34,7 +33,7 @@ def refinement_film(
     if question not in data.questions:
         raise CharmError(f"{question} is not a question of this dataset")
     number = data.questions.index(question)
-    row = torch.tensor([data.instances.row(question.task_id, IDENTITY)], device=device)
+    row = torch.from_numpy(data.question_rows(question, 1)).long().to(device)  # the first view is the original
     bank, keys, which = data.question_bank.to(device), data.keys().to(device), torch.tensor([number])
     with torch.inference_mode():
         canvas = data.question_sides[number], data.question_bounds

@@ -7,10 +7,13 @@ from pathlib import Path
 import torch
 from safetensors import SafetensorError
 
+from charm.config import to_json
 from charm.errors import CharmError, charm_errors
 from charm.files import read_sealed, whole_folder
 from charm.models.model import CharmModel
+from charm.models.vit.published import read_published
 from charm.runs.checkpoint import newest_checkpoint
+from charm.runs.settings import TrainConfig
 from charm.tasks.instances import Instances
 from charm.tasks.keys import ArcKey
 
@@ -30,6 +33,15 @@ def export_model(run: Path, out: Path, dtype: torch.dtype = torch.bfloat16) -> i
             instances.add(puzzle, model.instances.codes(puzzle)[:1])
         model._bind(ArcKey(instances))
     return write_model(model, out, dtype)
+
+
+def published_model(path: Path, config: TrainConfig, names: Path | None) -> CharmModel:
+    """Return a model with the weights that VARC or LoopViT published in a file. Its memory knows no task yet."""
+    weights = read_published(path, names, config.reasoner)
+    model = CharmModel(config.reasoner, config.memory, ArcKey(Instances()))
+    model.reasoner.load_state_dict(weights)
+    model.trained_by = {"domain": config.domain, **to_json(config)}
+    return model
 
 
 def write_model(model: CharmModel, out: Path, dtype: torch.dtype) -> int:

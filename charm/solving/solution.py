@@ -16,9 +16,8 @@ from charm.evaluation.ranking import Candidate, Submission, attempts, rank, writ
 from charm.models.model import CharmModel
 from charm.runs.votes import Votes
 from charm.tasks.dataset import Dataset
-from charm.tasks.svg import block, row
+from charm.tasks.pictures import block, grid_lines, row
 from charm.tasks.task import Grid, Question
-from charm.tasks.text import grid_lines
 
 VOTE_SHARE = 0.3  # of a task's time is kept for voting at most
 VOTE_MARGIN = 1.5  # safety factor on the measured cost of a view

@@ -81,8 +81,7 @@ class Summary:
             rows.append([f"rejected: {reason}", f"{count:,}", f"{tasks:,}"])
         for task, record in sorted(self.short.items()):
             rows.append([f"short: {task}, {record.shortfall}", f"{record.pairs:,}", "1"])
-        title = f"{plan.provider} ({plan.version}), seed {plan.seed}"
-        return Table(["what", "count", "tasks"], rows, title)
+        return Table(["what", "count", "tasks"], rows, f"{plan.provider} ({plan.version}), seed {plan.seed}")
 
     def line(self) -> str:
         tasks = f"{self.built:,} task{'s' * (self.built != 1)}"
@@ -138,9 +137,8 @@ def _fill(
     """Make the wanted pairs of each task in worker processes. Only this one writes: a task's file, then its record."""
     plan = manifest.plan
     with process_pool(min(workers, len(wanted))) as pool, bar(plan.provider, len(wanted), stays=True) as line:
-        limit = plan.time_limit
         jobs = {
-            pool.submit(collect, make, task, pairs, limit, folder, manifest.tasks.get(task)): task
+            pool.submit(collect, make, task, pairs, plan.time_limit, folder, manifest.tasks.get(task)): task
             for task, pairs in wanted.items()
         }
         try:
@@ -192,8 +190,7 @@ def collect(
         main = rejects.most_common(1)[0][0]
         shortfall = f"{len(kept):,} of {pairs:,} pairs in {attempts:,} attempts, mostly rejected as {main}"
     block = pairs_file.pack_pairs(list(kept.values()), index)
-    counts = {reason: rejects[reason] for reason in sorted(rejects)}
-    return block, TaskRecord(len(block), attempts, counts, block.content(), shortfall)
+    return block, TaskRecord(len(block), attempts, dict(sorted(rejects.items())), block.content(), shortfall)
 
 
 class _Overtime(BaseException):

@@ -165,10 +165,9 @@ class _FromMemory(MetaPathFinder, InspectLoader):
         self.sources = {module.removesuffix(".__init__"): text for module, text in files.items()}
 
     def find_spec(self, name: str, path: Any, target: Any = None) -> ModuleSpec | None:
-        return importlib.util.spec_from_loader(name, self) if name in self.sources else None
-
-    def is_package(self, name: str) -> bool:
-        return name in self.packages
+        if name not in self.sources:
+            return None
+        return importlib.util.spec_from_loader(name, self, is_package=name in self.packages)
 
     def get_source(self, name: str) -> str:
         return self.sources[name]
@@ -194,5 +193,4 @@ def _functions(package: Path) -> tuple[dict[str, Callable[..., Any]], dict[str, 
 
 
 def _by_task(module: ModuleType, prefix: str) -> dict[str, Callable[..., Any]]:
-    names = (name for name in vars(module) if name.startswith(prefix))
-    return {name.removeprefix(prefix): getattr(module, name) for name in names}
+    return {name.removeprefix(prefix): value for name, value in vars(module).items() if name.startswith(prefix)}

@@ -267,9 +267,9 @@ def _assignments(
         return
     head, rest = first[0], first[1:]
     for number, pair in enumerate(second):
-        grids = list(zip(head.grids(), pair.grids(), strict=False))
-        if len(head.grids()) != len(pair.grids()) or any(a.shape != b.shape for a, b in grids):
+        if [grid.shape for grid in head.grids()] != [grid.shape for grid in pair.grids()]:
             continue
+        grids = zip(head.grids(), pair.grids(), strict=True)
         longer = links.union(*(zip(a.tobytes(), b.tobytes(), strict=True) for a, b in grids))
         if len(longer) == len({a for a, _ in longer}) == len({b for _, b in longer}):
             yield from _assignments(rest, second[:number] + second[number + 1 :], longer)

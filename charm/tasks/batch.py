@@ -7,6 +7,7 @@ N examples, S canvas side, C colours.
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Iterable
 
 import numpy as np
@@ -75,11 +76,9 @@ class PairBank:
         return digest.hexdigest()
 
     def pair(self, number: int) -> Pair:
-        height, width, out_height, out_width = self.shape[number].tolist()
-        start, out_start = self.start[number].tolist()
-        cells = self.cells.cpu().numpy()
-        grid = cells[start : start + height * width].reshape(height, width)
-        output = cells[out_start : out_start + out_height * out_width].reshape(out_height, out_width)
+        cells, shapes = self.cells.cpu().numpy(), self.shape[number].reshape(2, 2).tolist()
+        places = zip(self.start[number].tolist(), shapes, strict=True)
+        grid, output = (cells[at : at + math.prod(shape)].reshape(shape) for at, shape in places)
         return Pair(grid, output if output.size else None)
 
     def to(self, device: torch.device | str) -> PairBank:
@@ -112,8 +111,8 @@ def view_tokens(
 ) -> tuple[Tensor, Tensor | None]:
     """Return token canvases uint8 [N, S*S] of the inputs and, if requested, the outputs of pairs under views.
 
-    Equal to `place(view.apply(grid), side, top, left, scale)` cell by cell, as a test checks. Without `scale_N` nothing
-    is enlarged.
+    Equal to `place(view.apply(grid), side, top, left)` cell by cell, as a test checks. With `scale_N` grids are
+    enlarged, and on large canvases only outputs have a boundary.
     """
     cells, reads = bank.cells, turned_reads(bank, keys, pair_N, row_N)
     token_NC = keys.colors[row_N] + FIRST_COLOR

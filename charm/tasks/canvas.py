@@ -41,22 +41,15 @@ def most_scale(longest: int, side: int) -> int:
     return max(1, room // longest)
 
 
-def place(
-    grid: Grid, side: int = FULL_SIDE, top: int = 0, left: int = 0, scale: int = 1, is_output: bool = True
-) -> Tokens:
-    """Place the enlarged grid on a canvas with its upper left corner at (top, left)."""
-    grid = grid.repeat(scale, axis=0).repeat(scale, axis=1)
+def place(grid: Grid, side: int = FULL_SIDE, top: int = 0, left: int = 0) -> Tokens:
+    """Place the grid on a canvas that is not large, with its upper left corner at (top, left)."""
     height, width = grid.shape
     if not (top >= 0 and top + height <= side and left >= 0 and left + width <= side):
         raise CharmError(f"a {height}x{width} grid at ({top}, {left}) does not fit a canvas of side {side}")
     tokens = np.zeros((side, side), np.uint8)
     tokens[top : top + height, left : left + width] = grid + FIRST_COLOR
-    if is_large(side) and not is_output:
-        return tokens
     tokens[top + height : top + height + 1, left : left + width] = BOUNDARY
     tokens[top : top + height, left + width : left + width + 1] = BOUNDARY
-    if is_large(side):
-        tokens[top + height : top + height + 1, left + width : left + width + 1] = BOUNDARY
     return tokens
 
 

@@ -19,7 +19,7 @@ from charm.arrays import read_arrays
 from charm.config import checked
 from charm.errors import CharmError, charm_errors
 from charm.files import write_atomically
-from charm.tasks.view import VIEWS, View
+from charm.tasks.view import VIEWS
 
 MOST_BYTES = 2**28  # of an index on disk: 64 million rows
 
@@ -32,21 +32,25 @@ class Instances:
     def __init__(self) -> None:
         self.puzzles: list[str] = []  # puzzle number -> task id
         self._number: dict[str, int] = {}
-        self._chunks: list[tuple[int, npt.NDArray[np.uint32]]] = []  # (puzzle number, codes), in row order
+        # (puzzle number, codes) in row order, beginning with the blank row
+        self._chunks: list[tuple[int, npt.NDArray[np.uint32]]] = [(-1, np.zeros(1, np.uint32))]
         self._rows: list[RowNumbers] = []  # puzzle number -> its rows
         self._codes: list[npt.NDArray[np.uint32]] = []  # and their views
         self._count = 1
-        self.memo: dict[str, Any] = {}  # what was computed from all rows, by name; new rows empty it
+        self.keys: Any = None  # of all rows, once `Keys.of` has decoded them; new rows empty it
 
     def __len__(self) -> int:
         """Number of rows, including the blank one."""
         return self._count
 
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Instances):
-            return NotImplemented
+    def starts_with(self, other: Instances) -> bool:
+        """Return whether all puzzles and rows of the other are our first ones."""
         tables = zip(self.table(), other.table(), strict=True)
-        return self.puzzles == other.puzzles and all(np.array_equal(a, b) for a, b in tables)
+        same_rows = all(np.array_equal(own[: len(first)], first) for own, first in tables)
+        return self.puzzles[: len(other.puzzles)] == other.puzzles and same_rows
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Instances) and self.starts_with(other) and other.starts_with(self)
 
     __hash__ = None  # type: ignore[assignment]  # it grows
 
@@ -70,7 +74,7 @@ class Instances:
             self._rows[number] = np.concatenate([self._rows[number], new_rows])
             self._codes[number] = np.concatenate([self._codes[number], new])
             self._count += len(new)
-            self.memo.clear()
+            self.keys = None
         rows, known = self._rows[number], self._codes[number]
         order = np.argsort(known)
         return rows[order[np.searchsorted(known, codes, sorter=order)]]
@@ -83,12 +87,6 @@ class Instances:
         """Return the views of a puzzle, in the order of `rows`."""
         return self._codes[self.number(puzzle)]
 
-    def row(self, puzzle: str, view: View) -> int:
-        place = np.flatnonzero(self.codes(puzzle) == view.code)
-        if not len(place):
-            raise CharmError(f"puzzle {puzzle} has no row for the view ({view})")
-        return int(self.rows(puzzle)[place[0]])
-
     def __contains__(self, puzzle: object) -> bool:
         return puzzle in self._number
 
@@ -100,20 +98,19 @@ class Instances:
 
     def table(self) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.uint32]]:
         """Return puzzle number and view code of every row; the blank row has puzzle -1 and code 0."""
-        numbers = np.array([-1, *(number for number, _ in self._chunks)], np.int32)
-        lengths = [1, *(len(codes) for _, codes in self._chunks)]
-        codes = np.concatenate([np.zeros(1, np.uint32), *(codes for _, codes in self._chunks)])
-        return np.repeat(numbers, lengths), codes
+        numbers = np.array([number for number, _ in self._chunks], np.int32)
+        chunks = [codes for _, codes in self._chunks]
+        return np.repeat(numbers, list(map(len, chunks))), np.concatenate(chunks)
 
     def copy(self) -> Instances:
         """Return a copy that can grow independently."""
-        return Instances.from_chunks(self.puzzles, self._chunks)
+        return Instances.from_chunks(self.puzzles, self._chunks[1:])
 
     def save(self, path: Path) -> None:
         """Write one compressed .npz without pickled objects, whole or not at all."""
-        numbers = np.array([number for number, _ in self._chunks], np.int32)
-        lengths = np.array([len(codes) for _, codes in self._chunks], np.int32)
-        codes = np.concatenate([np.zeros(0, np.uint32), *(codes for _, codes in self._chunks)])
+        numbers = np.array([number for number, _ in self._chunks[1:]], np.int32)
+        lengths = np.array([len(codes) for _, codes in self._chunks[1:]], np.int32)
+        codes = self.table()[1][1:]
         names = np.frombuffer(json.dumps(self.puzzles).encode(), np.uint8)
         write = partial(np.savez_compressed, puzzles=names, number=numbers, length=lengths, code=codes)
         write_atomically(path, write)

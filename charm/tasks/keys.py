@@ -40,11 +40,10 @@ class Keys:
     @staticmethod
     def of(instances: Instances) -> Keys:
         """Decode the keys of all rows, once: a stream of tasks asks for them at every stage."""
-        if "keys" not in instances.memo:
+        if instances.keys is None:
             puzzle, code = instances.table()
-            columns = (puzzle, *decode(code))
-            instances.memo["keys"] = Keys(*(torch.from_numpy(column) for column in columns))
-        found: Keys = instances.memo["keys"]
+            instances.keys = Keys(*map(torch.from_numpy, (puzzle, *decode(code))))
+        found: Keys = instances.keys
         return found
 
     def to(self, device: torch.device | str) -> Keys:
@@ -194,9 +193,7 @@ class ArcKey(KeySchema, names=("puzzle",)):
     def extend(self, memory: CoSE | TableMemory, instances: Instances) -> ArcKey:
         """Extend the memory: new puzzles and rows start at zero; existing ones stay the same to the bit."""
         old, new = self.instances, instances
-        tables = zip(old.table(), new.table(), strict=True)
-        same_rows = all(np.array_equal(a, b[: len(a)]) for a, b in tables)
-        if new.puzzles[: len(old.puzzles)] != old.puzzles or not same_rows:
+        if not new.starts_with(old):
             raise CharmError("the new instances must start with the ones the model was trained on")
         if isinstance(memory, CoSE) and isinstance(memory.base, Lookup):
             memory.base.grow(len(new.puzzles) - len(old.puzzles))

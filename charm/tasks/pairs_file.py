@@ -144,9 +144,8 @@ def shortage(folder: Path) -> tuple[str, str] | None:
 
 def write_manifest(folder: Path, manifest: Manifest) -> None:
     # Sorted, so that the bytes do not depend on which worker finished first.
-    tasks = {task: asdict(record) for task, record in sorted(manifest.tasks.items())}
-    data = {"plan": asdict(manifest.plan), "unfinished": sorted(manifest.unfinished), "tasks": tasks}
-    write_atomically(folder / MANIFEST, json.dumps(data, indent=1).encode())
+    ordered = Manifest(manifest.plan, sorted(manifest.unfinished), dict(sorted(manifest.tasks.items())))
+    write_atomically(folder / MANIFEST, json.dumps(asdict(ordered), indent=1))
 
 
 def read_block(folder: Path, task_id: str, sha256: str) -> PairBlock:

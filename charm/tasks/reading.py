@@ -158,9 +158,8 @@ def _read_file(file: Path, unsolved: bool, hook: Hook) -> tuple[list[Task], dict
 
 def _solutions_of(path: Path) -> Path | None:
     """Return where the test outputs of a file of challenges are, if they are known."""
-    if not path.name.endswith("_challenges.json"):
-        return None
-    return path.with_name(path.name.removesuffix("_challenges.json") + "_solutions.json")
+    name = path.name.removesuffix("_challenges.json")
+    return None if name == path.name else path.with_name(f"{name}_solutions.json")
 
 
 def _read_solutions(file: Path, entries: Mapping[str, Any], hook: Hook) -> tuple[dict[str, Any], str]:

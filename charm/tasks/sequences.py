@@ -82,12 +82,9 @@ def pack_pairs(bank: PairBank, keys: Keys, pair_N: Tensor, row_N: Tensor, ends_N
     token_L = torch.where(is_start_L, START, token_L)
     token_L = torch.where(is_answer_L, ANSWER, token_L)
     token_L = torch.where(is_end_L, END, token_L)
-    place_L3 = torch.stack([row_L + 1, column_L + 1, part_L], dim=1)
-    place_L3 = torch.where(
-        (is_start_L | is_answer_L)[:, None],
-        place_L3 * torch.eye(3, dtype=torch.long, device=pair_N.device)[2],
-        place_L3,
-    )
+    is_mark_L = is_start_L | is_answer_L  # neither has a row nor a column
+    row_L, column_L = ((at_L + 1).masked_fill(is_mark_L, 0) for at_L in (row_L, column_L))
+    place_L3 = torch.stack([row_L, column_L, part_L], dim=1)
     edges_N2 = torch.cat([begins_N[:1], ends_N, torch.full_like(ends_N[:1], length)]).int()
     return Pack(
         torch.where(inside_L, token_L, PAD),

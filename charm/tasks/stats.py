@@ -33,11 +33,8 @@ def data_stats(data: Path | None = None, views: int = 1000) -> dict[str, Any]:
         datasets.append(
             {
                 "name": " + ".join((name, *auxiliary)),
-                "tasks": len(made.instances.puzzles),
-                "pairs": len(made.bank),
-                "rows": len(made.instances),
+                **{counted: made.manifest[counted] for counted in ("tasks", "pairs", "rows", "questions")},
                 "index": index,
-                "questions": len(made.questions),
                 "predictions": sum(len(made.question_rows(question)) for question in made.questions),
                 "fit_cells": cells / index / FULL_SIDE**2,
                 "paper_rows": paper if auxiliary and views == 1000 else None,

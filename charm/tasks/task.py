@@ -103,13 +103,13 @@ class Task:
         return f"<Task {self.id}: {shown} demonstration{'s' * (shown > 1)}, {asked} test input{'s' * (asked > 1)}>"
 
     def __str__(self) -> str:
-        from charm.tasks.text import task_text
+        from charm.tasks.pictures import task_text
 
         return task_text(self)
 
     def _repr_html_(self) -> str:
         """Draw the task for a notebook."""
-        from charm.tasks.svg import task_html
+        from charm.tasks.pictures import task_html
 
         return task_html(self)
 

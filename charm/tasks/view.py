@@ -88,7 +88,7 @@ class View:
 
     def _repr_html_(self) -> str:
         """Draw what the view does, for a notebook."""
-        from charm.tasks.svg import view_html
+        from charm.tasks.pictures import view_html
 
         return view_html(self)
 

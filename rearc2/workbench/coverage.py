@@ -14,7 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from charm.tasks.task import Grid, Pair
-from rearc2.helpers import most_common, objects, symmetries
+from rearc2.helpers import most_common, symmetries
+from rearc2.workbench.regularities import foreground_objects
 
 # Measures for which larger is harder.
 HARD = ("in cells", "in colours", "in objects", "out objects", "changed cells")
@@ -47,7 +48,7 @@ def measures(pair: Pair) -> dict[str, int]:
         found[f"{name} height"], found[f"{name} width"] = grid.shape
         found[f"{name} cells"] = grid.size
         found[f"{name} colours"] = len(_palette(grid))
-        found[f"{name} objects"] = len(objects(grid.astype(np.int64), most_common(grid)))
+        found[f"{name} objects"] = len(foreground_objects(grid))
     before, after = pair.grids()
     if before.shape == after.shape:
         found["changed cells"] = int((before != after).sum())

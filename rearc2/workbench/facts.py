@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from itertools import zip_longest
+from itertools import combinations, zip_longest
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +15,7 @@ import numpy.typing as npt
 from charm.tasks.task import Grid, Pair
 from rearc2.helpers import Thing, most_common, objects, splits, symmetries
 from rearc2.workbench.packages import official_pairs
+from rearc2.workbench.regularities import box_gaps, foreground_objects
 from rearc2.workbench.source_code import find
 
 LINE_WIDTH = 110
@@ -66,13 +67,13 @@ def _grid(grid: Grid) -> Iterator[str]:
     counts = Counter(grid.ravel().tolist())
     colors = " ".join(f"{color}x{count}" for color, count in counts.most_common())
     yield f"background {ground}; cells {colors}; symmetric {_symmetry(grid)}; period {_periods(grid)}"
-    rows, columns = splits(grid.astype(np.int64))
+    cells = grid.astype(np.int64)
+    rows, columns = splits(cells)
     rows = [row for row in rows if grid[row, 0] != ground]
     columns = [column for column in columns if grid[0, column] != ground]
     if rows or columns:
         yield f"full lines: rows {rows}, columns {columns}"
-    cells = grid.astype(np.int64)
-    things = objects(cells, ground)
+    things = foreground_objects(grid)
     mixed = objects(cells, ground, same_color=False)
     by_edges = objects(cells, ground, diagonal=False)
     counted = f"{len(things)} objects (by edges {len(by_edges)}, of mixed colours {len(mixed)})"
@@ -115,11 +116,7 @@ def _gaps(things: list[Thing], grid: Grid) -> str:
     """Describe the smallest gap between boxes (-1: they overlap) and the free rows and columns around all objects."""
     if not things:
         return ""
-    distances = [
-        max(max(a.top, b.top) - min(a.bottom, b.bottom) - 1, max(a.left, b.left) - min(a.right, b.right) - 1)
-        for number, a in enumerate(things[:60])
-        for b in things[:number]
-    ]
+    distances = [max(box_gaps(a, b)) for a, b in combinations(things[:60], 2)]
     gap = f"; smallest gap of boxes {max(-1, min(distances))}" if distances else ""
     height, width = grid.shape
     margin = (
@@ -166,7 +163,7 @@ def _constants(pairs: Mapping[str, Pair]) -> Iterator[str]:
             f"{side} background {_listed(grounds)}; colours always {_listed(always)}, sometimes "
             f"{_listed(ever - always)}, never {_listed(set(range(10)) - ever)}; how many: {_listed(counts)}"
         )
-        found = [len(objects(grid[number].astype(np.int64), most_common(grid[number]))) for grid in grids]
+        found = [len(foreground_objects(grid[number])) for grid in grids]
         yield f"{side} objects: {', '.join(map(str, found))}"
     if all(before.shape == after.shape for before, after in grids):
         yield from _changes(grids)

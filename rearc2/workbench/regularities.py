@@ -71,7 +71,7 @@ def _constants(official: Sequence[Pair]) -> dict[str, int]:
 
 def _values(pair: Pair) -> dict[str, int]:
     """Return counts that may be constant."""
-    sizes = [thing.size for thing in _objects(pair.input)]
+    sizes = [thing.size for thing in foreground_objects(pair.input)]
     return {
         "number of input colours": len(np.unique(pair.input)),
         "number of objects": len(sizes),
@@ -82,7 +82,7 @@ def _values(pair: Pair) -> dict[str, int]:
 
 def _cases(pair: Pair) -> Iterator[Case]:
     yield from _grid_cases(pair.input)
-    things = _objects(pair.input)
+    things = foreground_objects(pair.input)
     if 0 < len(things) <= MAX_OBJECTS:
         yield from _object_cases(things, pair.input.shape)
         yield from _pair_cases(things)
@@ -90,7 +90,7 @@ def _cases(pair: Pair) -> Iterator[Case]:
         yield from _gap_cases(things)
     yield from _choice_cases(pair)
     assert pair.output is not None
-    parts = _objects(pair.output)
+    parts = foreground_objects(pair.output)
     if pair.output.shape == pair.input.shape and 0 < len(parts) <= MAX_OBJECTS:
         for one, other in combinations(parts, 2):
             if _touch(one, other):
@@ -128,7 +128,7 @@ def _object_cases(things: list[Thing], shape: tuple[int, ...]) -> Iterator[Case]
 
 def _pair_cases(things: list[Thing]) -> Iterator[Case]:
     for one, other in combinations(things, 2):
-        rows, columns = _gaps(one, other)
+        rows, columns = box_gaps(one, other)
         yield "boxes do not overlap", max(rows, columns) >= 0
         yield "objects keep a free cell between them", max(rows, columns) >= 1
         yield "objects have one colour", one.color == other.color
@@ -167,7 +167,7 @@ def _choice_cases(pair: Pair) -> Iterator[Case]:
     """Yield properties that distinguish the object that is the answer, or the objects that change."""
     before, after = pair.grids()
     if before.shape == after.shape:
-        things, subject = _objects(before), "objects that change"
+        things, subject = foreground_objects(before), "objects that change"
         differs = before != after
         chosen = {number for number, thing in enumerate(things) if differs[thing.slices][thing.mask].any()}
     else:
@@ -225,8 +225,8 @@ def _key(mask: npt.NDArray[np.bool_]) -> bytes:
     return bytes(mask.shape) + mask.tobytes()
 
 
-def _gaps(one: Thing, other: Thing) -> tuple[int, int]:
-    """Free rows and free columns between two boxes; negative if they overlap."""
+def box_gaps(one: Thing, other: Thing) -> tuple[int, int]:
+    """Return the free rows and the free columns between two boxes; negative if they overlap."""
     rows = max(one.top, other.top) - min(one.bottom, other.bottom) - 1
     return rows, max(one.left, other.left) - min(one.right, other.right) - 1
 
@@ -243,10 +243,10 @@ def _flush(one: Thing, other: Thing) -> bool:
 
 def _touch(one: Thing, other: Thing) -> bool:
     """Return whether the boxes are next to each other, with a common edge."""
-    rows, columns = _gaps(one, other)
+    rows, columns = box_gaps(one, other)
     return (rows == 0 and columns < 0) or (columns == 0 and rows < 0)
 
 
-def _objects(grid: Grid) -> list[Thing]:
+def foreground_objects(grid: Grid) -> list[Thing]:
     """Return the 8-connected objects of one colour, except the most common colour."""
     return objects(grid.astype(np.int64), most_common(grid))

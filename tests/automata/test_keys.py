@@ -6,7 +6,6 @@ import torch
 
 from charm.automata.dataset import assemble_car
 from charm.automata.keys import CarKey, CarMemory
-from charm.automata.run import transfers
 from charm.errors import CharmError
 from charm.memory import CoSE, Lookup, Sum
 from charm.models.model import CharmModel
@@ -15,6 +14,7 @@ from charm.tasks.instances import Instances
 from charm.tasks.keys import ArcKey, MemoryConfig
 from charm.tasks.view import View
 from tests.toy.automata import MEMORIES, toy_config, write_toy_benchmark
+from tests.toy.pairs import row_of
 
 
 @pytest.fixture(scope="module")
@@ -56,7 +56,7 @@ def test_three_factor_cose_is_the_papers_equation(home: Path) -> None:
     assert isinstance(schema, CarKey)
     for number, puzzle in enumerate(data.instances.puzzles):
         for dihedral in range(8):
-            row = data.instances.row(puzzle, View(dihedral))
+            row = row_of(data.instances, puzzle, View(dihedral))
             base = rule_table[schema.rule_P[number]] + horizon_table[schema.horizon_P[number]]
             context = view_table[dihedral]
             wanted = (1 + scale.weight.double() @ context + scale.bias.double()) * base
@@ -83,10 +83,10 @@ def test_a_table_knows_nothing_of_untrained_combinations(memory: str, home: Path
 def test_rule_and_horizon_of_a_key_are_those_of_its_task(home: Path) -> None:
     data, model = loaded(home, "three-factor composition")
     for number, puzzle in enumerate(data.instances.puzzles):
-        row = data.instances.row(puzzle, View(5))
+        row = row_of(data.instances, puzzle, View(5))
         key = model.key(torch.tensor([row]))
         same_rule = [p for p in data.instances.puzzles if p.split(" T")[0] == puzzle.split(" T")[0]]
-        others = [data.instances.row(p, View(5)) for p in same_rule]
+        others = [row_of(data.instances, p, View(5)) for p in same_rule]
         assert len(set(model.key(torch.tensor(others))["rule"].tolist())) == 1
         assert [1, 2][int(key["horizon"])] == int(puzzle.split(" T")[1])
         assert key["dihedral"].tolist() == [5]
@@ -96,7 +96,7 @@ def test_rule_and_horizon_of_a_key_are_those_of_its_task(home: Path) -> None:
 
 @pytest.mark.parametrize("memory", MEMORIES)
 def test_every_memory_saves_and_loads_bitwise(memory: str, home: Path, tmp_path: Path) -> None:
-    data, model = loaded(home, memory, transfers(MEMORIES[memory]))
+    data, model = loaded(home, memory, MEMORIES[memory].transfers)
     model.save_pretrained(tmp_path)
     again = CharmModel.from_pretrained(tmp_path)
     rows = torch.arange(len(data.instances))
@@ -108,7 +108,7 @@ def test_one_factor_for_rule_and_horizon_has_no_entry_for_untrained_combinations
     data, model = loaded(home, "two-factor CoSE")
     with pytest.raises(CharmError, match=r"field 'combination' must be in 0\.\.5, got"):
         model.task(torch.tensor([len(data.instances) - 1]))
-    assert not transfers(MEMORIES["two-factor CoSE"])
+    assert not MEMORIES["two-factor CoSE"].transfers
 
 
 def test_bad_combinations_and_memories_are_refused(home: Path, tmp_path: Path) -> None:

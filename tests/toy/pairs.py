@@ -34,6 +34,27 @@ def random_pairs(rng: np.random.Generator, count: int, longest: int = 30, absent
     return [Pair(grid(), None if absent and rng.random() < absent else grid()) for _ in range(count)]
 
 
+def slow_place(grid: np.ndarray, side: int, top: int, left: int, scale: int = 1, is_output: bool = True) -> np.ndarray:
+    """Place an enlarged grid on a canvas of any side, token by token: what is at (r, c)?"""
+    large = side > 30
+    height, width = scale * grid.shape[0], scale * grid.shape[1]
+    tokens = np.zeros((side, side), np.uint8)
+    for row in range(side):
+        for column in range(side):
+            r, c = row - top, column - left
+            if 0 <= r < height and 0 <= c < width:
+                tokens[row, column] = grid[r // scale, c // scale] + 2
+            elif large and not is_output:
+                continue
+            elif (
+                (r == height and 0 <= c < width)
+                or (c == width and 0 <= r < height)
+                or (large and r == height and c == width)
+            ):
+                tokens[row, column] = 1
+    return tokens
+
+
 def block_of(seed: int, count: int, step: int = 1) -> PairBlock:
     """Pack pairs of noise, made by every `step`-th attempt."""
     return pack_pairs(random_pairs(np.random.default_rng(seed), count), range(0, count * step, step))
@@ -59,6 +80,11 @@ def key_at(instances: Instances, row: int) -> tuple[str, View]:
     """Return the puzzle and the view of a memory row."""
     puzzle, code = instances.table()
     return instances.puzzles[puzzle[row]], View.from_code(int(code[row]))
+
+
+def row_of(instances: Instances, puzzle: str, view: View) -> int:
+    """Return the memory row of a puzzle under a view."""
+    return int(instances.rows(puzzle)[instances.codes(puzzle).tolist().index(view.code)])
 
 
 def make_stream(slots: int = 8, seed: int = 0) -> Stream:

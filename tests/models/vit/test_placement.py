@@ -6,8 +6,9 @@ import torch
 
 from charm.models.canvas.answers import Placement, lift_grids
 from charm.models.vit.network import random_placement
-from charm.tasks.canvas import BOUNDARY, LARGE_SIDE, crop, most_scale, place
+from charm.tasks.canvas import BOUNDARY, LARGE_SIDE, crop, most_scale
 from charm.tasks.sources import load_source
+from tests.toy.pairs import slow_place
 
 
 def lift(canvas: np.ndarray, top: int, left: int, scale: int) -> np.ndarray:
@@ -30,7 +31,7 @@ def test_every_size_comes_back_at_every_scale(height: int) -> None:
         }:
             grid = rng.integers(0, 10, (height, width)).astype(np.uint8)
             top, left = (int(rng.integers(1, 64 - length * scale)) for length in (height, width))
-            canvas = place(grid, LARGE_SIDE, top, left, scale)
+            canvas = slow_place(grid, LARGE_SIDE, top, left, scale)
             outside = canvas == 0
             canvas[outside] = rng.integers(2, 12, int(outside.sum()))
             grids.append(grid)
@@ -69,7 +70,7 @@ def test_damaged_predictions_are_read_as_the_slow_version_reads_them() -> None:
         height, width = rng.integers(1, 31, 2)
         scale = int(rng.integers(1, most_scale(max(height, width), LARGE_SIDE) + 1))
         top, left = (int(rng.integers(1, 64 - length * scale)) for length in (height, width))
-        canvas = place(rng.integers(0, 10, (height, width)).astype(np.uint8), LARGE_SIDE, top, left, scale)
+        canvas = slow_place(rng.integers(0, 10, (height, width)).astype(np.uint8), LARGE_SIDE, top, left, scale)
         canvas[canvas == 0] = rng.integers(2, 12)
         wrong = rng.random(canvas.shape) < rng.choice([0.001, 0.01, 0.2])
         canvas[wrong] = rng.integers(2 if rng.random() < 0.7 else 0, 12, int(wrong.sum()))
@@ -87,7 +88,7 @@ def test_one_stray_boundary_does_not_cut_an_answer() -> None:
     for grid in grids:
         scale = int(rng.integers(1, most_scale(max(grid.shape), LARGE_SIDE) + 1))
         top, left = (int(rng.integers(1, 64 - length * scale)) for length in grid.shape)
-        canvas = place(grid, LARGE_SIDE, top, left, scale)
+        canvas = slow_place(grid, LARGE_SIDE, top, left, scale)
         wrong = rng.random(canvas.shape) < 0.01
         canvas[wrong] = rng.integers(0, 12, int(wrong.sum()))
         where.append((top, left, scale))
@@ -102,7 +103,7 @@ def test_one_stray_boundary_does_not_cut_an_answer() -> None:
 
 def test_a_few_wrong_tokens_of_a_cell_do_no_harm() -> None:
     grid = np.arange(6, dtype=np.uint8).reshape(2, 3)
-    canvas = place(grid, LARGE_SIDE, 4, 9, 5)
+    canvas = slow_place(grid, LARGE_SIDE, 4, 9, 5)
     canvas[4:7, 9:13] = 2 + 7  # 12 of the first cell's 25 tokens
     assert np.array_equal(lift(canvas, 4, 9, 5), grid)
     canvas[8, 9] = 2 + 7

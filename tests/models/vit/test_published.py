@@ -9,7 +9,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from charm.arc import published as arc_published
+from charm.arc import presets
 from charm.arc.presets import preset
 from charm.cli import main
 from charm.errors import CharmError
@@ -137,7 +137,7 @@ def test_the_command_writes_a_model_that_loads(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     small = replace(preset("varc-arc1"), reasoner=CONFIG, memory=MemoryConfig(design="table", rank=16))
-    monkeypatch.setattr(arc_published, "preset", lambda name: small if name == "varc-arc1" else preset(name))
+    monkeypatch.setattr(presets, "preset", lambda name: small if name == "varc-arc1" else preset(name))
     weights, names, out = tmp_path / "their.pt", tmp_path / "names.json", tmp_path / "varc"
     theirs = Theirs(CONFIG)
     state = {f"module._orig_mod.{name}": tensor for name, tensor in theirs.state_dict().items()}
