@@ -227,14 +227,21 @@ def train(
     return engine
 
 
-def compiles(attempt: Callable[[], None], wanted: str, place: Place, say: Callable[[str], None]) -> bool:
-    """Return whether compiling is wanted ("auto": on CUDA) and succeeds; a failure is reported, or raised if "on"."""
+def compiles(
+    network: Any, attempt: Callable[[], object], wanted: str, place: Place, say: Callable[[str], None]
+) -> bool:
+    """Compile the parts of a network if that is wanted ("auto": on CUDA), and try them; return whether that worked.
+
+    A failure is reported, or raised if "on".
+    """
     if wanted == "off" or (wanted == "auto" and place.device.type != "cuda"):
         return False
     keep_compiled_code()
     try:
+        network.compile_parts()
         attempt()
     except Exception as error:
+        network.uncompile()
         if wanted == "on":
             raise CharmError(f"torch.compile failed: {error}") from error
         torch._dynamo.reset()

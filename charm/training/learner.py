@@ -121,20 +121,11 @@ class Learner:
 
 
 def compile_network(
-    model: CharmModel, attempt: Callable[[], None], wanted: str, place: Place, say: Callable[[str], None]
-) -> bool:
-    """Return whether the network is compiled now: if that is wanted, and `attempt`, which uses it, succeeds."""
-    network = model.reasoner
-
-    def compiled() -> None:
-        network.compile_parts()
-        attempt()
-        model.zero_grad(set_to_none=True)
-
-    network.compiled = compiles(compiled, wanted, place, say)
-    if not network.compiled:
-        network.uncompile()
-    return network.compiled
+    model: CharmModel, attempt: Callable[[], object], wanted: str, place: Place, say: Callable[[str], None]
+) -> None:
+    """Compile the network of a model if that is wanted and `attempt`, which uses it, succeeds."""
+    model.reasoner.compiled = compiles(model.reasoner, attempt, wanted, place, say)
+    model.zero_grad(set_to_none=True)
 
 
 def retreating(attempt: Callable[[S], T], size: S, smaller: Callable[[S], S | None]) -> T:
