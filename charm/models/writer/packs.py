@@ -60,14 +60,7 @@ class Packs(Examples):
         self.room = max(math.ceil(SPARE * tokens / shortest), LEAST_ROOM)
         self.taken = [0] * len(drawn)  # sequences that this process has taken from its share of each stream
         self.row_N = torch.zeros(self.room, dtype=torch.long, device=device)
-        self.pack = Pack(
-            torch.zeros(tokens, dtype=torch.long, device=device),
-            torch.zeros(tokens, 3, dtype=torch.long, device=device),
-            torch.zeros(tokens, dtype=torch.long, device=device),
-            torch.zeros(tokens, dtype=torch.bool, device=device),
-            torch.zeros(self.room + 2, dtype=torch.int32, device=device),
-            torch.zeros(self.room, dtype=torch.int32, device=device),
-        )
+        self.pack = pack_pairs(self.bank, self.keys, self.row_N, self.row_N, self.row_N, tokens)  # an empty one
 
     def _lengths(self, stream: Stream, position_N: Numbers) -> tuple[Draw, Numbers]:
         """Return what a stream has at these positions, and the tokens of each sequence."""
