@@ -41,6 +41,7 @@ from charm.arc.run import arc_job
 from charm.config import to_json
 from charm.devices import Place, place
 from charm.errors import CharmError
+from charm.evaluation.predict import Request, predict
 from charm.evaluation.ranking import Candidate
 from charm.evaluation.scoring import score_grids
 from charm.files import whole_folder, write_atomically
@@ -48,9 +49,9 @@ from charm.models.canvas.training import HostCopy
 from charm.runs.settings import TrainConfig
 from charm.solving.group import Solver
 from charm.solving.options import SolveOptions
-from charm.solving.solution import VOTE_SHARE, Clock, Solution, vote
+from charm.solving.solution import Clock, Solution, ranked_answers
 from charm.solving.solver import choose
-from charm.solving.starts import NewRows
+from charm.solving.starts import VOTE_SHARE, NewRows
 from charm.tasks.dataset import Dataset, answers_of
 from charm.tasks.keyed import key_of
 from charm.tasks.sequences import LONGEST
@@ -334,8 +335,10 @@ class Student:
 
     def _vote(self, data: Dataset, views: int) -> dict[Question, list[Candidate]]:
         batch = VOTE_BATCH if self.solver.place.device.type == "cuda" else self.recipe.batch
-        filled = self.solver.how.filled if self.solver.compiled else 0
-        return vote(self.solver.model, data, {}, views, filled or batch, self.solver.place, fill=filled > 0)
+        filled = self.solver.how.filled if self.solver.model.reasoner.compiled else 0
+        model, depths = self.solver.model, self.solver.reasoner.voting_steps
+        request = Request(model, data, depths, views, filled or batch, fill=filled > 0)
+        return ranked_answers(model, data, predict(request, self.solver.place))
 
 
 def recorded(task: Task, solution: Solution, seconds: float) -> dict[str, Any]:

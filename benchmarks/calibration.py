@@ -8,6 +8,9 @@ It reads submission.votes.jsonl and submission.scores.json, and refuses them if 
 counts are tried on tasks that they were not made from: each task in turn is left out, and the counts of all others say
 how often its answers should be right. If they say so better than one number for all attempts, they are written to
 calibration.json in the model's folder, from where `charm solve` takes them, and to --record with every attempt.
+
+In each kind, answers with more votes are right at least as often: counts are pooled until they are (isotonic
+regression).
 """
 
 from __future__ import annotations
@@ -16,7 +19,8 @@ import argparse
 import json
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -28,7 +32,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from charm.config import checked, to_json
 from charm.drawing.terminal import show
 from charm.errors import CharmError, charm_errors
-from charm.evaluation.calibration import KINDS, RECORD, Calibration, Case, calibration, cases_of
+from charm.evaluation.calibration import FEWEST, KINDS, RECORD, Calibration, RightCount, kind_of
 from charm.files import fingerprint, read_json, write_atomically, write_sealed
 from charm.paths import released_model
 from charm.report.solved import match_task
@@ -42,6 +46,16 @@ from charm.tasks.task import digits
 Floats = npt.NDArray[np.float64]
 BINS = 5  # of the probabilities, for the calibration error
 MOST_ERROR = 0.06  # calibration error on tasks left out
+LEAST = 20  # cases that are counted together, at least; fewer only where a kind has no more
+
+
+class Case(NamedTuple):
+    """An attempt at a test input whose answer is known."""
+
+    task: str
+    kind: str
+    share: float
+    right: bool
 
 
 class Counted(NamedTuple):
@@ -84,6 +98,48 @@ def count(courses: dict[str, TaskCourse], sources: Sequence[Source]) -> Counted:
 def _learned(voted: VoteLine) -> bool:
     """Return whether `Solution.unlearned` has nothing to say; nothing else is said of the other answers."""
     return bool(voted["updates"]) and (voted["exact"] is None or voted["exact"] >= LEARNED)
+
+
+def cases_of(task: str, votes: Sequence[int], right: Sequence[bool], cast: int) -> list[Case]:
+    """Return the cases of a test input: its attempts that have votes, if enough were cast."""
+    if cast < FEWEST:
+        return []
+    return [
+        Case(task, kind_of(votes, attempt), votes[attempt] / cast, right[attempt])
+        for attempt in range(min(2, len(votes)))
+        if votes[attempt]
+    ]
+
+
+def fitted(cases: Iterable[Case]) -> tuple[RightCount, ...]:
+    """Count cases of one kind in blocks of ascending shares that are right ever more often."""
+    blocks: list[RightCount] = []
+    counted = sorted((case.share, case.right) for case in cases)
+    for share, same in groupby(counted, key=lambda one: one[0]):
+        right = [one[1] for one in same]
+        blocks.append(RightCount(share, sum(right), len(right)))
+        if len(blocks) > 1 and blocks[-2].of < LEAST:
+            _join(blocks)
+    if len(blocks) > 1 and blocks[-1].of < LEAST:
+        _join(blocks)
+    pooled: list[RightCount] = []
+    for block in blocks:
+        pooled.append(block)
+        while len(pooled) > 1 and pooled[-2].right * pooled[-1].of >= pooled[-1].right * pooled[-2].of:
+            _join(pooled)
+    return tuple(pooled)
+
+
+def _join(blocks: list[RightCount]) -> None:
+    """Make one block of the last two."""
+    last, before = blocks.pop(), blocks.pop()
+    blocks.append(RightCount(before.share, before.right + last.right, before.of + last.of))
+
+
+def calibration(cases: Sequence[Case], weights: str, mode: str, tasks: str) -> Calibration:
+    """Count these cases."""
+    kinds = (fitted(case for case in cases if case.kind == kind) for kind in KINDS)
+    return Calibration(weights, mode, tasks, *kinds)
 
 
 def held_out(cases: Sequence[Case]) -> HeldOut:

@@ -33,6 +33,7 @@ from torch import Tensor
 from charm.arc.presets import preset
 from charm.arc.run import arc_job
 from charm.devices import Place, place
+from charm.evaluation.predict import Request, predict
 from charm.evaluation.scoring import score_grids
 from charm.files import write_atomically
 from charm.models.model import CharmModel
@@ -41,7 +42,7 @@ from charm.models.writer.network import Writer
 from charm.paths import data_dir, released_model
 from charm.runs.settings import TrainConfig
 from charm.solving.options import SolveOptions, WriterRecipe
-from charm.solving.solution import vote as ranked_votes
+from charm.solving.solution import ranked_answers
 from charm.solving.solver import choose
 from charm.solving.starts import NewVectors, rate_at
 from charm.tasks.augment import draw_views
@@ -396,7 +397,8 @@ def vote(folder: Path, views: int, device: str, count: int, skip: int) -> None:
         data = load_dataset(config, model.instances.copy())
         model.grow(data.instances)
         began = time.monotonic()
-        ranked = ranked_votes(model, data, {}, views, 512, here)
+        votes = predict(Request(model, data, model.config.reasoner.voting_steps, views), here)
+        ranked = ranked_answers(model, data, votes)
         grids = {question: [one.grid for one in some] for question, some in ranked.items()}
         scores = score_grids(grids, answers_of(tasks))
         found = {"folder": folder.name, "views": views, "seconds": time.monotonic() - began, **scores.to_json()}

@@ -36,8 +36,8 @@ from charm.tasks.sequences import pack_pairs, sequence_lengths
 from charm.tasks.task import Pair, Task
 from rearc2.workbench.packages import ReArc2, package_ids
 
-RULES, PAIRS, FRESH, LONGEST_SIDE = 64, 150, 16, 10
-UPDATES, TOKENS, SEEDS, VIEWS = 600, 2048, (0, 1), 16
+RULES, PAIRS, FRESH, LONGEST_SIDE = 16, 150, 32, 10
+UPDATES, TOKENS, SEEDS, VIEWS = 2000, 2048, (0, 1), 8
 REASONER = WriterConfig(
     width=64, heads=4, layers=4, inner_multiple=32, rope_base=100.0, reads="whole", compute_dtype="float32"
 )

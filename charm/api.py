@@ -53,11 +53,9 @@ def load(model: str | Path | None = None, device: str = "auto", revision: str | 
     """
     if revision is not None and not isinstance(revision, str):
         raise CharmError(f"revision must be the name of a branch, tag or commit, got {revision!r}")
-    if model is not None and hub.is_hub_name(model):
-        return CharmModel.from_pretrained(model, choose_device(device), revision)
-    run = _model_path(model)
+    chosen, run = choose_device(device), _model_path(model, revision)
     folder = newest_checkpoint(run)
-    loaded = CharmModel.from_pretrained(folder, choose_device(device))
+    loaded = CharmModel.from_pretrained(folder, chosen)
     if folder != run:
         loaded.trained_by = read_sealed(run / "config.json")
     return loaded
@@ -151,12 +149,13 @@ def _on_disk(model: CharmModel | str | Path | None, folder: Path) -> Path:
     if isinstance(model, CharmModel):
         model.save(folder)
         return folder
-    if model is not None and hub.is_hub_name(model):
-        return hub.download(str(model))
     return _model_path(model)
 
 
-def _model_path(model: str | Path | None) -> Path:
+def _model_path(model: str | Path | None, revision: str | None = None) -> Path:
+    """Return the folder of a run or of a saved model, downloaded if it is on the hub."""
+    if model is not None and hub.is_hub_name(model):
+        return hub.download(str(model), revision)
     return model_at(None if model is None else path_given(model, "a model"))
 
 

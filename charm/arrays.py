@@ -43,11 +43,9 @@ def read_arrays(path: Path, kinds: Mapping[str, tuple[str, int]], most: int) -> 
 
 
 def _read(file: Any, name: str, kind: np.dtype[Any], dimensions: int, size: int) -> Array:
-    version = npy.read_magic(file)
-    if version not in ((1, 0), (2, 0)):
+    if npy.read_magic(file) != (1, 0):  # longer headers, of later versions, are for types that nothing here has
         raise ValueError(f"{name} has an unknown version of the .npy format")
-    read_header = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
-    shape, fortran, dtype = read_header(file)
+    shape, fortran, dtype = npy.read_array_header_1_0(file)
     if dtype != kind or len(shape) != dimensions or (fortran and dimensions > 1):
         raise ValueError(f"{name}: expected {dimensions} dimensions of {kind}, got {len(shape)} of {dtype}")
     wanted = math.prod(shape) * kind.itemsize

@@ -12,23 +12,19 @@ import signal
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
-import tyro
-from tyro.conf import Positional
+from tyro.conf import Positional, arg
 
 from charm.commands import adapt, bench, evaluate, export, params, quickstart, report, reproduce, solve, train, view
 from charm.commands.parsing import GROUPS, Commands
-from charm.commands.presets import READABLE
 from charm.errors import CharmError
 from charm.files import Terminated, terminates_as_interrupt
 from charm.progress import say
-from charm.signals import StoppedEarly, exit_code, stop_early
+from charm.signals import StoppedEarly, stop_early
 from charm.version import __version__
 
 DESCRIPTION = "CHARM: small models that learn ARC-AGI from scratch, and sparse task memory."
-TYRO: dict[str, Any] = {"config": (tyro.conf.FlagCreatePairsOff,), "registry": READABLE}
-
 
 # What `charm --help` prints: one line for each command.
 OVERVIEW = f"""\
@@ -62,7 +58,7 @@ data and other domains
 """
 
 
-def completion(shell: Annotated[Positional[Literal["bash", "zsh", "fish"]], tyro.conf.arg(metavar="SHELL")]) -> None:
+def completion(shell: Annotated[Positional[Literal["bash", "zsh", "fish"]], arg(metavar="SHELL")]) -> None:
     """Print a script that completes commands and flags in bash, zsh or fish.
 
     Example: charm completion bash > ~/.local/share/bash-completion/completions/charm
@@ -70,7 +66,7 @@ def completion(shell: Annotated[Positional[Literal["bash", "zsh", "fish"]], tyro
     Args:
         shell: bash, zsh or fish.
     """
-    app(whole=True).cli(prog="charm", args=["--tyro-write-completion", shell, "-"], **TYRO)
+    app(whole=True).cli(prog="charm", args=["--tyro-write-completion", shell, "-"])
 
 
 def app(whole: bool = False) -> Commands:
@@ -107,9 +103,9 @@ def _run(args: list[str]) -> None:
         case [name, *words] if name in GROUPS:
             module, description = GROUPS[name]
             group: Commands = importlib.import_module(module).app
-            group.cli(prog=f"charm {name}", description=description, args=words, **TYRO)
+            group.cli(prog=f"charm {name}", description=description, args=words)
         case _:
-            app().cli(prog="charm", description=DESCRIPTION, args=args, **TYRO)
+            app().cli(prog="charm", description=DESCRIPTION, args=args)
 
 
 def main(args: Sequence[str] | None = None) -> None:
@@ -122,13 +118,13 @@ def main(args: Sequence[str] | None = None) -> None:
         sys.exit(2)
     except StoppedEarly as stop:
         say(f"charm: {stop}")
-        sys.exit(exit_code(stop.number))
+        sys.exit(stop.exit_code)
     except Terminated:
         say("charm: stopped by SIGTERM")
-        sys.exit(exit_code(signal.SIGTERM))
+        sys.exit(128 + signal.SIGTERM)
     except KeyboardInterrupt:
         say("charm: interrupted")
-        sys.exit(exit_code(signal.SIGINT))
+        sys.exit(128 + signal.SIGINT)
     except BrokenPipeError:
         sys.exit(141)  # the reader of our output went away, as `| head` does
     except OSError as error:

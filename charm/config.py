@@ -44,14 +44,12 @@ def from_json(kind: type[T], data: Any, where: str = "config") -> T:
     # Files may still contain fields of earlier releases that only had one value.
     retired = getattr(kind, "retired", {})
     data = {name: value for name, value in data.items() if name not in retired or retired[name] != value}
-    known = {field.name for field in dataclasses.fields(kind)}  # type: ignore[arg-type]
-    unknown = sorted(set(data) - known)
-    if unknown:
+    fields = {field.name: field for field in dataclasses.fields(kind)}  # type: ignore[arg-type]
+    if unknown := sorted(data.keys() - fields.keys()):
         raise CharmError(f"{where}: {kind.__name__} has no field '{unknown[0]}'")
-    for field in dataclasses.fields(kind):  # type: ignore[arg-type]
-        required = field.default is field.default_factory is dataclasses.MISSING
-        if required and field.name not in data:
-            raise CharmError(f"{where}: {kind.__name__} needs the field '{field.name}'")
+    for name, field in fields.items():
+        if name not in data and field.default is field.default_factory is dataclasses.MISSING:
+            raise CharmError(f"{where}: {kind.__name__} needs the field '{name}'")
     values = {name: checked(hints[name], value, f"{where}.{name}") for name, value in data.items()}
     try:
         return kind(**values)

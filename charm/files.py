@@ -247,14 +247,14 @@ def lock_file(path: Path, refusal: str, stays: bool = True) -> Iterator[None]:
     except ImportError:
         yield
         return
-    with _open_lock(path) as number:
+    with os.fdopen(_open_lock(path), "rb", 0) as file:
         try:
-            fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise CharmError(refusal) from None
         except OSError:  # the file system does not support locks
             pass
-        if not stays and not (path.exists() and os.path.samestat(os.fstat(number), path.stat())):
+        if not stays and not (path.exists() and os.path.samestat(os.fstat(file.fileno()), path.stat())):
             raise CharmError(refusal)  # its holder has just removed it, and another may have a new one
         try:
             yield
@@ -263,11 +263,10 @@ def lock_file(path: Path, refusal: str, stays: bool = True) -> Iterator[None]:
                 path.unlink(missing_ok=True)
 
 
-@contextmanager
-def _open_lock(path: Path) -> Iterator[int]:
+def _open_lock(path: Path) -> int:
     """Open a lock file, created as needed. Its content stays, and a link is refused: it could name any file."""
     try:
-        number = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o666)
+        return os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o666)
     except PermissionError as error:
         if not path.exists():
             raise
@@ -282,7 +281,3 @@ def _open_lock(path: Path) -> Iterator[int]:
         if not os.path.lexists(path):
             raise
         raise CharmError(f"the lock file {path} is not a regular file ({error.strerror}); delete it") from error
-    try:
-        yield number
-    finally:
-        os.close(number)

@@ -32,15 +32,19 @@ GRACE = 5.0  # seconds to clean up after being asked to stop
 
 class _Process(SpawnProcess):
     def start(self) -> None:
-        """Start the process; if Ctrl-C comes meanwhile, end it again and raise KeyboardInterrupt."""
+        """Start the process; if Ctrl-C comes meanwhile, end it again and raise KeyboardInterrupt.
+
+        Halfway through a start, an exception would leave a child without the data it waits for.
+        """
         # In a separate thread, whose blocked signals the child inherits. If SIGINT were blocked in the main thread,
         # another thread would receive it, and that does not wake a main thread that waits.
-        with _interrupts_noted() as noted, ThreadPoolExecutor(1) as thread:
-            thread.submit(self._start_blocked).result()
-        if noted:
+        try:
+            with _interrupts_held_back(), ThreadPoolExecutor(1) as thread:
+                thread.submit(self._start_blocked).result()
+        except KeyboardInterrupt:
             self.terminate()
             self.join()
-            signal.raise_signal(signal.SIGINT)
+            raise
 
     def _start_blocked(self) -> None:
         # First: where it is not running, starting a child starts it, and that ends with SIGINT unblocked.
@@ -140,26 +144,16 @@ def as_finished(jobs: Iterable[Future[T]]) -> Iterator[Future[T]]:
 
 @contextmanager
 def _interrupts_held_back() -> Iterator[None]:
-    """Raise KeyboardInterrupt for a SIGINT only after the block."""
-    with _interrupts_noted() as noted:
-        yield
-    if noted:
-        signal.raise_signal(signal.SIGINT)
-
-
-@contextmanager
-def _interrupts_noted() -> Iterator[list[int]]:
-    """Note SIGINT in a list instead of raising KeyboardInterrupt, if this is the main thread.
-
-    Halfway through a start, an exception would leave a child without the data it waits for.
-    """
-    noted: list[int] = []
+    """Raise KeyboardInterrupt for a SIGINT only after the block, if this is the main thread."""
     handler = signal.getsignal(signal.SIGINT) if threading.current_thread() is threading.main_thread() else None
     if handler is None:
-        yield noted
+        yield
         return
+    noted: list[int] = []
     signal.signal(signal.SIGINT, lambda number, frame: noted.append(number))
     try:
-        yield noted
+        yield
     finally:
         signal.signal(signal.SIGINT, handler)
+    if noted:
+        signal.raise_signal(signal.SIGINT)

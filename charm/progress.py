@@ -119,10 +119,9 @@ def _full_disk_ignored() -> Iterator[None]:
     """Ignore a log file that cannot be written, which must not end the work; a reader that went away does."""
     try:
         yield
-    except BrokenPipeError:
-        raise
-    except OSError:
-        pass
+    except OSError as error:
+        if isinstance(error, BrokenPipeError):
+            raise
 
 
 def status(text: str) -> AbstractContextManager[object]:

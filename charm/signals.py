@@ -32,14 +32,9 @@ class StoppedEarly(BaseException):
     """A signal came while there was no update to finish."""
 
     def __init__(self, number: int) -> None:
-        self.number = number
+        self.exit_code = 128 + number  # as shells count: 130 for Ctrl-C, 143 for SIGTERM
         when = "" if _began else " before the first update"
         super().__init__(f"stopped by {signal.Signals(number).name}{when}")
-
-
-def exit_code(number: int) -> int:
-    """Return the exit code of a command that a signal ended, as shells count it: 130 for Ctrl-C, 143 for SIGTERM."""
-    return 128 + number
 
 
 @contextmanager
@@ -53,7 +48,8 @@ def stop_early() -> Iterator[None]:
         raise StoppedEarly(number)
 
     def react(number: int) -> tuple[str, int]:
-        return str(StoppedEarly(number)), exit_code(number)
+        stopped = StoppedEarly(number)
+        return str(stopped), stopped.exit_code
 
     _began.clear()
     try:

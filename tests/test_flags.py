@@ -16,7 +16,7 @@ import pytest
 from charm.arc.presets import PRESETS, preset
 from charm.arc.run import arc_job
 from charm.automata.run import car_job
-from charm.commands.presets import parse_preset
+from charm.commands.train import parse_preset
 from charm.config import from_json, to_json
 from charm.devices import place
 from charm.domains import DOMAINS, domain_of_preset
@@ -85,7 +85,7 @@ def shown(name: str, config: Any) -> set[str]:
     """The fields whose flags are in a preset's help."""
     printed = io.StringIO()
     with redirect_stdout(printed), pytest.raises(SystemExit):
-        parse_preset("charm train", name, config, ["--help"])
+        parse_preset(name, config, ["--help"])
     found = re.findall(r"^[│| ]+ *--(?:no-)?([a-z][\w.-]+)", re.sub(r"\x1b\[[\d;]*m", "", printed.getvalue()), re.M)
     plain = {one.replace("-", "_") for one in found} - {"out", "resume", "restart", "gpus", "help"}
     # `--data.no-balanced` switches off `data.balanced`.
@@ -114,15 +114,15 @@ def test_flags_without_effect_are_refused(name: str) -> None:
         else:
             words = [f"--{one}".replace("_", "-"), *as_words(others(one, kind, value)[0])]
         with pytest.raises(CharmError, match=r"would have no effect|unknown option|needs|cannot|multiple of"):
-            parse_preset("charm train", name, config, words or [f"--no-{one}"])
+            parse_preset(name, config, words or [f"--no-{one}"])
 
 
 def test_a_flag_acts_with_the_one_that_it_depends_on() -> None:
     words = ["--memory.rank", "16", "--optimizer.row-lr", "0.003"]
-    found = parse_preset("charm train", "base", preset("base"), words).config
+    found = parse_preset("base", preset("base"), words).config
     assert (found.memory.rank, found.optimizer.row_lr) == (16, 0.003)
     with pytest.raises(CharmError, match=r"^--optimizer\.row-lr 0\.003 would have no effect: memory\.rank is 0$"):
-        parse_preset("charm train", "base", preset("base"), words[2:])
+        parse_preset("base", preset("base"), words[2:])
 
 
 def test_fields_that_follow_from_others() -> None:
@@ -327,5 +327,5 @@ def test_the_other_tests_name_their_flags() -> None:
 @pytest.mark.parametrize("name", [name for domain in DOMAINS.values() for name in domain.get("presets")])
 def test_help_says_what_a_preset_is(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
-        parse_preset("charm train", name, domain_of_preset(name).configuration(name), ["--help"])
+        parse_preset(name, domain_of_preset(name).configuration(name), ["--help"])
     assert re.search(r"^Train (?!a model of this)", capsys.readouterr().out, re.MULTILINE)

@@ -14,8 +14,7 @@ import pytest
 import torch
 
 from charm import api, cli, files, signals
-from charm.arc.run import train as arc_train
-from charm.commands import presets, train
+from charm.commands import train
 from charm.devices import Place
 from charm.training.job import ReasonerJob
 from tests.toy import toy_config, write_toy_tasks
@@ -256,7 +255,7 @@ def test_a_training_that_was_stopped_does_not_exit_with_0(
         api.train(config, tmp_path / "api")
 
     def run(name: str, flags: list[str]) -> None:
-        presets.train_preset("charm train", name, config, ["--out", str(tmp_path / "run")], arc_train)
+        train.train_preset(name, config, ["--out", str(tmp_path / "run")])
 
     monkeypatch.setattr(train, "run_train", run)
     with pytest.raises(SystemExit) as ended:

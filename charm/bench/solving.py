@@ -9,8 +9,7 @@ from __future__ import annotations
 import hashlib
 import statistics
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -18,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from charm.bench.training import ceiling_line, product_tflops, seconds_each
+from charm.bench.training import ceiling_line, machine_and_ceiling, seconds_each
 from charm.config import at_least
 from charm.devices import Place
 from charm.errors import CharmError
@@ -33,6 +32,7 @@ from charm.tables import Table
 from charm.tasks.dataset import Dataset
 from charm.tasks.keyed import Numbers
 from charm.tasks.sampling import SWAPS
+from charm.tasks.sequences import sequence_lengths
 from charm.tasks.sources import load_source
 
 Kernels = Literal["auto", "plain", "fused"]
@@ -66,26 +66,24 @@ class SolveBench:
         return replace(self, tasks=self.tasks or tasks, views=self.views or views)
 
 
-@contextmanager
-def computing(model: CharmModel, kernels: Kernels) -> Iterator[None]:
-    """Let a network compute with these kernels."""
-    before: Any = model.reasoner.config
-    model.reasoner.config = replace(before, kernels=kernels)
-    try:
-        yield
-    finally:
-        model.reasoner.config = before
+def use_kernels(model: CharmModel, kernels: Kernels) -> None:
+    """Let a network compute with these kernels from now on."""
+    config: Any = model.reasoner.config
+    model.reasoner.config = replace(config, kernels=kernels)
+
+
+def beside_plain(found: dict[str, Any], plain: dict[str, Any], names: Sequence[str]) -> dict[str, Any]:
+    """Return what was found with these numbers of the plain way, and the ratio of both speeds."""
+    others = {f"plain {name}": plain[name] for name in (*names, "tokens/s")}
+    return found | others | {"ratio": found["tokens/s"] / plain["tokens/s"]}
 
 
 def measure_solve(options: SolveBench, place: Place) -> dict[str, Any]:
     """Time updates while unseen tasks are learned together, and how long the first takes to come."""
-    if place.device.type != "cuda":
-        return time_updates(options, place, "auto")
-    found = time_updates(options, place, "fused")
-    if options.compare:
-        plain = time_updates(options, place, "plain")
-        found |= {f"plain {name}": plain[name] for name in ("first update, s", "tokens/s")}
-        found["ratio"] = found["tokens/s"] / plain["tokens/s"]
+    on_gpu = place.device.type == "cuda"
+    found = time_updates(options, place, "fused" if on_gpu else "auto")
+    if on_gpu and options.compare:
+        return beside_plain(found, time_updates(options, place, "plain"), ["first update, s"])
     return found
 
 
@@ -94,38 +92,34 @@ def time_updates(options: SolveBench, place: Place, kernels: Kernels) -> dict[st
     tasks = [task.blind() for task in load_source("arc1/evaluation").tasks[: options.tasks]]
     began = time.perf_counter()
     solver = Solver(released_model(), SolveOptions(), place)
-    with computing(solver.model, kernels):
-        solver.start.prepare(tasks, SolveOptions().budget)
-        learning = solver.start.adaptation()
-        learning.update(0.1)
-        if place.device.type == "cuda":
-            torch.cuda.synchronize()
-        first = time.perf_counter() - began
-        each = statistics.median(
-            seconds_each(lambda: learning.update(0.1), options.seconds) for _ in range(options.repeats)
-        )
-        (work,) = learning.examples.workloads(solver.model)
-        amount, unit = learning.examples.work
-        tflops = work.size()[2] / each / 1e12
-        learning.close()
+    use_kernels(solver.model, kernels)
+    solver.start.prepare(tasks, SolveOptions().budget)
+    learning = solver.start.adaptation()
+    learning.update(0.1)
+    if place.device.type == "cuda":
+        torch.cuda.synchronize()
+    first = time.perf_counter() - began
+    timed = (seconds_each(lambda: learning.update(0.1), options.seconds) for _ in range(options.repeats))
+    each = statistics.median(timed)
+    (work,) = learning.examples.workloads(solver.model)
+    amount, unit = learning.examples.work
+    tflops = work.size()[2] / each / 1e12
+    learning.close()
     return {"first update, s": first, "updates/s": 1 / each, f"{unit}/s": amount / each, "TFLOP/s": tflops}
 
 
 def measure_votes(options: SolveBench, place: Place) -> dict[str, Any]:
     """Time the votes on training tasks."""
-    solver = Solver(released_model(), SolveOptions(), place)
+    solver, on_gpu = Solver(released_model(), SolveOptions(), place), place.device.type == "cuda"
     data, model = solver.start.prepare(load_source("arc1/training").tasks[: options.tasks]), solver.model
-    if place.device.type != "cuda":
-        return time_votes(options, place, model, data, BATCH_CPU)[0]
-    batch = solver.how.asked_at_once
+    batch = solver.how.asked_at_once if on_gpu else BATCH_CPU
     measured, found = time_votes(options, place, model, data, batch)
-    if options.compare:
-        with computing(model, "plain"):
-            plain, others = time_votes(options, place, model, data, batch)
-        measured |= {f"plain {name}": plain[name] for name in ("writing, s", "judging, s", "tokens/s", "hash")}
-        measured["ratio"] = measured["tokens/s"] / plain["tokens/s"]
-        measured["same votes"] = float((_voted(found) == _voted(others)).mean())
-    return measured
+    if not (on_gpu and options.compare):
+        return measured
+    use_kernels(model, "plain")
+    plain, others = time_votes(options, place, model, data, batch)
+    same = float((_voted(found) == _voted(others)).mean())
+    return beside_plain(measured, plain, ["writing, s", "judging, s", "hash"]) | {"same votes": same}
 
 
 def time_votes(
@@ -170,14 +164,12 @@ def _voted(votes: Votes) -> npt.NDArray[np.uint64]:
 def _tokens(data: Dataset, votes: Votes) -> tuple[Numbers, Numbers]:
     """Return the tokens of every vote's question and answer under its view; an answer that is no grid has none."""
     swaps_V = SWAPS[data.keys().dihedral.numpy()[votes.row_V]]
-
-    def rows_and_ends(shape_V2: npt.NDArray[Any]) -> Numbers:
-        high_V, wide_V = shape_V2.astype(np.int64).T
-        return np.where(swaps_V, wide_V * (high_V + 1), high_V * (wide_V + 1))
-
-    asked_V = 2 + rows_and_ends(data.question_bank.shape.numpy()[votes.question_V, :2])
+    asked_V2 = data.question_bank.shape.numpy()[votes.question_V, :2]
     found_V2 = votes.candidates.shape_K2[votes.candidate_V]
-    return asked_V, np.where(found_V2.any(1), rows_and_ends(found_V2) + 1, 0)
+    empty_V2 = np.zeros_like(found_V2)
+    asked_V = sequence_lengths(np.hstack([asked_V2, empty_V2]), swaps_V) - 1  # without END
+    answer_V = sequence_lengths(np.hstack([empty_V2, found_V2]), swaps_V) - 2  # without START and ANSWER
+    return asked_V, np.where(found_V2.any(1), answer_V, 0)
 
 
 def bench_solving(names: Sequence[str], options: SolveBench, place: Place) -> tuple[Any, ...]:
@@ -187,16 +179,14 @@ def bench_solving(names: Sequence[str], options: SolveBench, place: Place) -> tu
     for name in names:
         with status(f"timing {name}"):
             found[name] = measure_votes(options, place) if name == "votes" else measure_solve(options, place)
-    ceiling = product_tflops(place.device, "bfloat16" if place.device.type == "cuda" else "float32")
+    about = machine_and_ceiling(place, "bfloat16" if place.device.type == "cuda" else "float32")
     if place.device.type != "cpu":  # where updates may use a faster library than this product
         for some in found.values():
-            some["of ceiling"] = some["TFLOP/s"] / ceiling
+            some["of ceiling"] = some["TFLOP/s"] / about["ceiling_tflops"]
     rows = [
         (name, measure, value if isinstance(value, str) else f"{value:,.4g}")
         for name, some in found.items()
         for measure, value in some.items()
     ]
     title = f"A solve of {options.tasks} tasks, votes of {options.views} views"
-    machine = f"{place.describe()}, torch {torch.__version__}"
-    table = Table(("part", "measure", "value"), rows, title)
-    return {**found, "ceiling_tflops": ceiling, "machine": machine}, table, ceiling_line(machine, ceiling)
+    return found | about, Table(("part", "measure", "value"), rows, title), ceiling_line(about)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal
@@ -28,99 +28,75 @@ from charm.runs.settings import RunConfig
 from charm.tables import Table
 from charm.training import graphs
 from charm.training.job import ReasonerJob
+from charm.training.learner import Learner
 
 WARM_UP = 3  # updates and answers before the clock runs: kernels are built, memory is taken
 RECORDED = graphs.WARM_UP + 1  # updates, after which they are replayed
 Canvas = Literal["full", "fit", "large"]
 CPU_TOKENS = 2048  # of a writer's update, at most
 VIEWS = 10  # views of each puzzle; the number of memory rows does not matter to the speed
+SpeedRecord = dict[str, Any]  # of a preset on one kind of canvas, as `charm bench --json` prints it
 
 
-@dataclass(frozen=True)
-class SideSpeed:
-    """One canvas size; a sample is one refinement step of one example, of a writer a whole example."""
-
-    side: int  # 0 for a writer's sequences
-    share: float  # of the training index
-    training: float  # samples per second
-    forward: float  # samples per second, without gradients
-    training_tflops: float
-    forward_tflops: float
-
-
-@dataclass(frozen=True)
-class TrainingSpeed:
-    preset: str
-    canvas: str
-    batch: int
-    unit: str  # of the batch: samples or tokens
-    kernels: str
-    machine: str
-    training: float  # samples per second over all canvas sizes, each as often as training meets it
-    forward: float
-    ceiling_tflops: float
-    training_share: float  # of the ceiling
-    forward_share: float
-    peak_gib: float | None  # of the device's memory; None on the CPU
-    sides: tuple[SideSpeed, ...]
-
-
-def measure_training(name: str, batch: int, canvas: Canvas, place: Place, seconds: float = 3.0) -> TrainingSpeed:
+def measure_training(name: str, batch: int, canvas: Canvas, place: Place, seconds: float = 3.0) -> SpeedRecord:
     """Time a preset's training updates and forward passes at this batch on canvases of the ARC tasks at hand."""
     config = preset(name)
-    views = min(VIEWS, config.data.views)
-    data = replace(config.data, auxiliary=(), synthetic=(), views=views)
+    data = replace(config.data, auxiliary=(), synthetic=(), views=min(VIEWS, config.data.views))
     if "data.canvas" not in config.unused:
         data = replace(data, canvas=canvas)
     config = replace(config, data=data).sized(batch=batch, accumulate=1)
     if place.device.type == "cpu":
         config = config.sized(tokens=min(config.tokens, CPU_TOKENS))
-    make = partial(arc_job, config, place, lambda text: None)
-    return measure_job(name, canvas, config, make, place, seconds)
+    return measure_job(name, canvas, config, arc_job, place, seconds)
 
 
 def measure_job(
-    name: str, canvas: str, config: RunConfig, make: Callable[[], ReasonerJob], place: Place, seconds: float
-) -> TrainingSpeed:
-    """Time the updates and forward passes of a job on each of its canvas sizes."""
-    ceiling = product_tflops(place.device, config.reasoner.compute_dtype)
+    name: str, canvas: str, config: RunConfig, make: Callable[..., ReasonerJob], place: Place, seconds: float
+) -> SpeedRecord:
+    """Time the updates and forward passes of the job of a configuration on each of its canvas sizes."""
+    about = machine_and_ceiling(place, config.reasoner.compute_dtype)
     try:
-        job = make()
-        job.compile()
-        shapes = job.learner.examples.workloads(job.model)
-        sides = tuple(_measure(job, work, seconds) for work in shapes)
-        job.close()
+        with status(f"timing {name} on {canvas} canvases"):
+            job = make(config, place, lambda text: None)
+            job.compile()
+            sides = [_measure(job.learner, work, seconds) for work in job.learner.examples.workloads(job.model)]
+            job.close()
     except torch.OutOfMemoryError as error:
         raise CharmError(f"a batch of {config.batch} does not fit in the memory of {place.describe()}") from error
-    training = 1 / sum(one.share / one.training for one in sides)
-    forward = 1 / sum(one.share / one.forward for one in sides)
-    mean_training = sum(one.share * one.training_tflops / one.training for one in sides)
-    mean_forward = sum(one.share * one.forward_tflops / one.forward for one in sides)
-    return TrainingSpeed(
-        preset=name,
-        canvas=canvas if sides[0].side else "none",
-        batch=job.work[0],
-        unit=job.work[1],
-        kernels=job.model.reasoner.kernels_in_use(),
-        machine=f"{place.describe()}, torch {torch.__version__}",
-        training=training,
-        forward=forward,
-        ceiling_tflops=ceiling,
-        training_share=training * mean_training / ceiling,
-        forward_share=forward * mean_forward / ceiling,
-        peak_gib=peak_gib(place.device),
-        sides=sides,
-    )
+    speeds = {}
+    for part in ("training", "forward"):  # over all canvas sizes, each as often as training meets it
+        speeds[part] = 1 / sum(one["share"] / one[part] for one in sides)
+        tflops = speeds[part] * sum(one["share"] * one[f"{part}_tflops"] / one[part] for one in sides)
+        speeds[f"{part}_share"] = tflops / about["ceiling_tflops"]
+    return {
+        "preset": name,
+        "canvas": canvas if sides[0]["side"] else "none",
+        "batch": job.work[0],
+        "unit": job.work[1],  # of the batch: samples or tokens
+        "kernels": job.model.reasoner.kernels_in_use(),
+        **speeds,
+        "peak_gib": peak_gib(place.device),
+        **about,
+        "sides": sides,
+    }
 
 
-def _measure(job: ReasonerJob, work: Workload, seconds: float) -> SideSpeed:
-    """Time the updates and forward passes of one shape; samples and operations are those of the last batch."""
-    learner = job.learner
+def _measure(learner: Learner, work: Workload, seconds: float) -> SpeedRecord:
+    """Time the updates and forward passes of one canvas size; samples and operations are those of the last batch.
+
+    A sample is one refinement step of one example; of a writer, which has no canvas and the side 0, a whole example.
+    """
     update_seconds = seconds_each(lambda: learner.learn(work.prepare(learner.updates)), seconds, warm_up=RECORDED)
     forward_seconds = seconds_each(work.forward, seconds)
     samples, forward, training = work.size()
-    tflops = training / update_seconds / 1e12, forward / forward_seconds / 1e12
-    return SideSpeed(work.side, work.share, samples / update_seconds, samples / forward_seconds, *tflops)
+    return {
+        "side": work.side,
+        "share": work.share,  # of the training index
+        "training": samples / update_seconds,
+        "forward": samples / forward_seconds,
+        "training_tflops": training / update_seconds / 1e12,
+        "forward_tflops": forward / forward_seconds / 1e12,
+    }
 
 
 def seconds_each(work: Callable[[], object], seconds: float, warm_up: int = WARM_UP) -> float:
@@ -144,8 +120,18 @@ def peak_gib(device: torch.device) -> float | None:
     return torch.cuda.max_memory_allocated(device) / 2**30 if device.type == "cuda" else None
 
 
+def machine_and_ceiling(place: Place, dtype: str) -> dict[str, Any]:
+    """Return the name of this machine, and the speed of a large matrix product as a ceiling for everything else."""
+    machine = f"{place.describe()}, torch {torch.__version__}"
+    return {"machine": machine, "ceiling_tflops": product_tflops(place.device, dtype)}
+
+
+def ceiling_line(found: Mapping[str, Any]) -> str:
+    return f"{found['machine']}. Ceiling, a large matrix product: {found['ceiling_tflops']:,.3g} TFLOP/s."
+
+
 def product_tflops(device: torch.device, dtype: str) -> float:
-    """Time a large square matrix product of random numbers, in TFLOP/s: a ceiling for everything else."""
+    """Time a large square matrix product of random numbers, in TFLOP/s."""
     if device.type == "cuda":
         torch.cuda.reset_peak_memory_stats(device)
     size = 8192 if device.type != "cpu" else 1024
@@ -168,6 +154,9 @@ class BenchOptions:
         if self.batch < 0 or self.seconds <= 0:
             raise CharmError(f"batch must be >= 0 and seconds must be positive; got {self.batch} and {self.seconds}")
 
+    def batch_on(self, place: Place) -> int:
+        return self.batch or (16 if place.device.type == "cpu" else 192)
+
 
 @dataclass(frozen=True)
 class ArcBench(BenchOptions):
@@ -187,13 +176,8 @@ class CarBench(BenchOptions):
 
 
 def bench_arc(names: Sequence[str], options: ArcBench, place: Place) -> tuple[Any, ...]:
-    found: dict[str, list[TrainingSpeed]] = {}
-    for name in names:
-        for canvas in _canvases(name, options):
-            with status(f"timing {name} on {canvas} canvases"):
-                speed = measure_training(name, _batch(options.batch, place), canvas, place, options.seconds)
-            found.setdefault(name, []).append(speed)
-    return _results(found)
+    timed = partial(measure_training, batch=options.batch_on(place), place=place, seconds=options.seconds)
+    return _results([[timed(name, canvas=canvas) for canvas in _canvases(name, options)] for name in names])
 
 
 def _canvases(name: str, options: ArcBench) -> tuple[Canvas, ...]:
@@ -206,45 +190,35 @@ def _canvases(name: str, options: ArcBench) -> tuple[Canvas, ...]:
 
 
 def bench_car(names: Sequence[str], options: CarBench, place: Place) -> tuple[Any, ...]:
-    found = {}
+    found = []
     for name in names:
         base = car_preset(name)
         data = replace(base.data, data=options.data or base.data.data)
-        config = replace(base, data=data, batch=_batch(options.batch, place), accumulate=1)
-        make = partial(car_job, config, place, lambda text: None)
-        with status(f"timing {name}"):
-            label = f"{config.data.canvas} x {config.data.canvas}"
-            found[name] = [measure_job(name, label, config, make, place, options.seconds)]
+        config = replace(base, data=data, batch=options.batch_on(place), accumulate=1)
+        label = f"{data.canvas} x {data.canvas}"
+        found.append([measure_job(name, label, config, car_job, place, options.seconds)])
     return _results(found)
 
 
-def _batch(wanted: int, place: Place) -> int:
-    return wanted or (16 if place.device.type == "cpu" else 192)
+def _results(found: Sequence[Sequence[SpeedRecord]]) -> tuple[Any, ...]:
+    tables = [part for speeds in found for part in training_table(speeds)]
+    return [speed for speeds in found for speed in speeds], *tables
 
 
-def _results(found: Mapping[str, Sequence[TrainingSpeed]]) -> tuple[Any, ...]:
-    shown = [part for name, speeds in found.items() for part in training_table(name, speeds[0].batch, speeds)]
-    return [asdict(speed) for speeds in found.values() for speed in speeds], *shown
-
-
-def training_table(preset: str, batch: int, found: Sequence[TrainingSpeed]) -> tuple[Table, str]:
+def training_table(found: Sequence[SpeedRecord]) -> tuple[Table, str]:
+    """Return the table of a preset on its kinds of canvases, and a line on the machine."""
     rows: list[tuple[str, ...]] = []
     totals = []
     for speed in found:
-        for side in speed.sides:
-            rates = (f"{side.training:,.0f}", f"{side.training_tflops:.3g}", f"{side.forward:,.0f}")
-            label = f"{side.side} x {side.side}" if side.side else "packs"
-            rows.append((label, f"{side.share:.0%}", *rates, f"{side.forward_tflops:.3g}"))
+        for side in speed["sides"]:
+            rates = (f"{side['training']:,.0f}", f"{side['training_tflops']:.3g}", f"{side['forward']:,.0f}")
+            label = f"{side['side']} x {side['side']}" if side["side"] else "packs"
+            rows.append((label, f"{side['share']:.0%}", *rates, f"{side['forward_tflops']:.3g}"))
         totals.append(len(rows))
-        shares = f"{speed.training_share:.0%} / {speed.forward_share:.0%}"
-        rows.append((speed.canvas, "", f"{speed.training:,.0f}", "", f"{speed.forward:,.0f}", "", shares))
+        shares = f"{speed['training_share']:.0%} / {speed['forward_share']:.0%}"
+        rows.append((speed["canvas"], "", f"{speed['training']:,.0f}", "", f"{speed['forward']:,.0f}", "", shares))
     columns = ("canvas", "share", "training /s", "TFLOP/s", "forward /s", "TFLOP/s", "of ceiling")
-    title = f"{preset}, batch {batch} {found[0].unit}, {found[0].kernels} kernels"
-    peak = max((speed.peak_gib for speed in found if speed.peak_gib is not None), default=None)
+    title = "{preset}, batch {batch} {unit}, {kernels} kernels".format_map(found[0])
+    peak = max((speed["peak_gib"] for speed in found if speed["peak_gib"] is not None), default=None)
     memory = "" if peak is None else f" Peak memory {peak:.1f} GiB."
-    ceiling = ceiling_line(found[0].machine, found[0].ceiling_tflops)
-    return Table(columns, rows, title, totals=totals), ceiling + memory
-
-
-def ceiling_line(machine: str, tflops: float) -> str:
-    return f"{machine}. Ceiling, a large matrix product: {tflops:,.3g} TFLOP/s."
+    return Table(columns, rows, title, totals=totals), ceiling_line(found[0]) + memory

@@ -8,7 +8,7 @@ from typing import Annotated
 
 from tyro.conf import Positional, arg
 
-from charm.commands.presets import parse_options
+from charm.commands.parsing import parse_options
 from charm.commands.shared import Device, Json, output
 from charm.domains import domain_of_preset
 from charm.errors import CharmError

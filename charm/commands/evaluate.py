@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from charm.commands.presets import parse_options
+from charm.commands.parsing import parse_options
 from charm.commands.shared import Device, Json, Run, output
 from charm.domains import domain_of
 from charm.errors import CharmError

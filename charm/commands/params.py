@@ -11,7 +11,7 @@ from tyro.conf import Positional
 from charm.commands.shared import Data, Json, Switch, flag, output
 from charm.domains import domain_of_preset
 from charm.errors import CharmError
-from charm.progress import track
+from charm.progress import say, track
 
 
 def params(
@@ -40,10 +40,9 @@ def params(
     if gate is not None:
         if preset or paper or data_rows:
             raise CharmError("--gate takes a run folder and goes with --json only")
-        from charm.accounting import gate_shares, gates_table
+        from charm.accounting import gate_shares
 
-        shares = gate_shares(gate)
-        output(json, shares, gates_table(gate, shares))
+        output(json, *gate_shares(gate))
         return
     if bool(preset) == paper:
         raise CharmError("name one preset, as in `charm params arc1`, or give --paper alone")
@@ -80,9 +79,8 @@ def _compare_with_paper(json: bool, data: Path | None) -> None:
     if failed:
         first = failed[0]
         drawn = "" if first.drawn is None else f", {float(first.drawn):,.0f} with our views"
-        print(
+        say(
             f"charm: {len(failed)} of {len(checks)} counts differ, the first in {first.table}, {first.claim.data}, "
-            f"{first.claim.label}: the paper prints {first.claim.printed}, ours is {first.ours}{drawn}",
-            file=sys.stderr,
+            f"{first.claim.label}: the paper prints {first.claim.printed}, ours is {first.ours}{drawn}"
         )
         sys.exit(1)

@@ -39,9 +39,8 @@ def quickstart(
     tell = say if json else print
     found = run_quickstart(out, seed, tell, config)
     output(json, found, results_table(found))
-    here = Path(sys.executable).parent
-    if Path(shutil.which("charm") or "").parent != here and (here / "activate").is_file():
-        activate = here / "activate"
+    activate = Path(sys.executable).with_name("activate")
+    if Path(shutil.which("charm") or "").parent != activate.parent and activate.is_file():
         near = activate.relative_to(Path.cwd()) if activate.is_relative_to(Path.cwd()) else activate
         tell(f"for `charm` in this shell: . {near}")
     tell(f"look at it: {found['report']}")

@@ -6,8 +6,6 @@ import json as jsonlib
 import re
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -17,7 +15,7 @@ from charm.commands.shared import Switch, flag
 from charm.config import refuse_below
 from charm.errors import CharmError
 from charm.progress import bar, say
-from charm.solving.options import BUDGET, CPU_BUDGET, Mode, SolveOptions, WriterRecipe
+from charm.solving.options import BUDGET, CPU_BUDGET, SolveOptions
 
 if TYPE_CHECKING:
     from charm.solving.solution import Solution
@@ -32,14 +30,8 @@ def solve(
     tasks: Annotated[Positional[tuple[Path, ...]], arg(metavar="PATH ...", help_behavior_hint="(required)")],
     *,
     checkpoint: Annotated[Path | None, flag("MODEL", "the one that comes with CHARM")] = None,
-    mode: Annotated[Mode, flag("MODE")] = "auto",
     budget: Annotated[str | None, flag("TIME", "60s, and 180s on a CPU")] = None,
-    steps: Annotated[int | None, flag("INT", "1000 for each task; as time allows for a writer")] = None,
-    views: int = 128,
-    batch: int = 128,
-    seed: int = 0,
-    together: int = 0,
-    writer: WriterRecipe = WriterRecipe(),  # noqa: B008
+    options: Annotated[SolveOptions, arg(name="")] = SolveOptions(),  # noqa: B008
     device: str = "auto",
     out: Annotated[Path | None, flag("FILE", "TASK.submission.json for one task, submission.json for several")] = None,
     choose: int = 0,
@@ -48,7 +40,6 @@ def solve(
     score: Switch = False,
     dollars: Annotated[float | None, flag("FLOAT")] = None,
     format: Literal["submission", "arc-agi-benchmarking"] = "submission",
-    until_end: Switch = False,
     resume: Switch = False,
     replace: Switch = False,
     json: Switch = False,
@@ -68,14 +59,7 @@ def solve(
     Args:
         tasks: files of one task or many (Kaggle challenges), folders, public sets (arc2/evaluation) or ids (007bbfb7).
         checkpoint: a run folder, a saved model, or the name of one that comes with CHARM.
-        mode: memory (a task's rows), composition (the memory's shared weights, too) or full (all).
         budget: time from the first update, such as 90s, 5m or 12h; 10s/task is 10 seconds of a device for each task.
-        steps: maximum number of updates.
-        views: maximum number of views per task that vote.
-        batch: examples in an update.
-        seed: seed for the order of examples.
-        together: tasks that a writer learns together in one copy of the weights; 0 is all that a device has.
-        writer: how a writer learns the tasks; refused for other models.
         device: cuda, xpu, mps, cpu, or auto for the best available; cuda:1 is that one alone.
         out: file to write the submission to.
         choose: number of tasks to solve, chosen by a hash of their ids; 0 for all.
@@ -84,7 +68,6 @@ def solve(
         score: compare with the test outputs in the end, and write OUT.scores.json; answers never depend on them.
         dollars: price of a device for an hour, for the scores.
         format: also write OUT/TASK.json for each task, as arc-agi-benchmarking has them.
-        until_end: use the whole time, even if all votes agree.
         resume: continue the submission of an interrupted solve, and skip the tasks that it had finished.
         replace: replace the answers of an earlier solve; they stay until there is a first new answer.
         json: print the submission instead of pictures.
@@ -103,7 +86,6 @@ def solve(
         raise CharmError("name at least one task file")
     # Checked before anything is loaded.
     seconds = BUDGET if budget is None else seconds_of(budget.removesuffix("/task"))
-    options = SolveOptions(seconds, steps, views, batch, mode, seed, together, until_end=until_end, writer=writer)
     refuse_below(0, {"choose": choose, "skip": skip, "largest": largest, "dollars": dollars})
     loaded, skipped = solving.load_tasks(tasks)
     loaded = solving.choose(loaded, choose, largest, skip)
@@ -148,7 +130,10 @@ def solve(
 def _solve_left(
     begun: SubmissionInProgress, model: Path, options: SolveOptions, devices: list[str], json: bool
 ) -> tuple[dict[str, Solution], float]:
-    """Solve what is left under a bar; return the answers, and the seconds until the first update."""
+    """Solve what is left under a bar; return the answers, and the seconds until the first update.
+
+    At Ctrl-C, show the answers so far and say where they are.
+    """
     from charm.solving import solver as solving
     from charm.solving.solution import Clock
 
@@ -156,14 +141,22 @@ def _solve_left(
     time = f"about {round(each, 1):g} s" + " for each" * (count > 1)
     say(f"{count} task{'s' * (count > 1)} on {', '.join(devices)}: {time}")
     clock = Clock(options.budget, waits=True)
-    with _resume_hint(begun, json), bar("preparing", 1.0, counts=False) as line:
-        found = solving.solve(
-            *(begun.left, model, options, devices),
-            lambda used, text: line.update(min(used, 1.0), text=text),
-            begun.publish,
-            begun.finish,
-            clock=clock,
-        )
+    try:
+        with bar("preparing", 1.0, counts=False) as line:
+            found = solving.solve(
+                *(begun.left, model, options, devices),
+                lambda used, text: line.update(min(used, 1.0), text=text),
+                begun.publish,
+                begun.finish,
+                clock=clock,
+            )
+    except KeyboardInterrupt:
+        if begun.found and not json:
+            _draw(begun.found, begun.path)
+        answered = f"with an answer to {len(begun.found)} of {count} tasks" if begun.found else "without an answer"
+        earlier = "the answers of the earlier solve are still in" if begun.replaces else "--resume continues"
+        say(begun.unwritten or f"stopped {answered}; {earlier} {begun.path}")
+        raise
     begun.close()
     return found, clock.waited
 
@@ -194,22 +187,6 @@ def _tell_resumed(begun: SubmissionInProgress, tasks: int) -> None:
         say(f"{tasks - len(begun.left)} of {tasks} tasks are finished in {begun.path}")
 
 
-@contextmanager
-def _resume_hint(begun: SubmissionInProgress, json: bool) -> Iterator[None]:
-    """At Ctrl-C, show the answers so far and say where they are."""
-    try:
-        yield
-    except KeyboardInterrupt:
-        if begun.found and not json:
-            _draw(begun.found, begun.path)
-        count, earlier = len(begun.found), "the answers of the earlier solve are still in"
-        stopped = (
-            f"stopped with an answer to {count} of {len(begun.left)} tasks" if count else "stopped without an answer"
-        )
-        say(begun.unwritten or f"{stopped}; {earlier if begun.replaces else '--resume continues'} {begun.path}")
-        raise
-
-
 def _write_scores(path: Path, scores: dict[str, Any], json: bool) -> None:
     """Write the scores and print them, only a line of them where the output is for a program."""
     from charm.drawing.terminal import show
@@ -235,7 +212,7 @@ def _tell_problems(problems: dict[str, str], found: dict[str, Solution], tasks: 
 
 
 def _budget(given: str | None, seconds: float, tasks: int, devices: list[str]) -> float:
-    """Seconds for everything: as given, as given for each task, or the device's default."""
+    """Return the seconds for everything: as given, as given for each task, or the device's default."""
     if given is None:
         return CPU_BUDGET if devices == ["cpu"] else seconds
     return seconds * tasks / len(devices) if given.endswith("/task") else seconds
@@ -248,34 +225,30 @@ def _draw(found: dict[str, Solution], path: Path) -> None:
 
     for task_id, solution in found.items():
         show(f"{task_id}: {solution.summary}")
-        for question, candidates in solution.answers.items() if len(found) == 1 else ():
+    if len(found) == 1:
+        (solution,) = found.values()
+        for question, candidates in solution.answers.items():
             for number, candidate in enumerate(candidates[:2], start=1):
                 votes = solution.votes_text(candidate)
                 title = f"\n{question}, attempt {number}: {votes}, {solution.sure} {candidate.confidence:.2f}"
-                show(title, grid_text(candidate.grid))
-                if often := solution.often(question, number - 1):
-                    show(often)
+                show(title, grid_text(candidate.grid), *filter(None, [solution.often(question, number - 1)]))
             if not candidates:
                 show(f"\n{question}: no answer")
-        if len(found) == 1:
-            show(f"\n{solution.sure}: {SURE[solution.sure]}")
-            if solution.counted:
-                show(f"such votes: {solution.counted}")
-        if solution.doubt and len(found) == 1:
+        show(f"\n{solution.sure}: {SURE[solution.sure]}")
+        if solution.counted:
+            show(f"such votes: {solution.counted}")
+        if solution.doubt:
             show(f"\n{solution.doubt}")
-    doubts = {
-        "the demonstrations were not learned; try a longer budget": [one.unlearned for one in found.values()],
-        "the views disagree": [one.disagreement for one in found.values()],
-    }
-    for doubt, found_in in doubts.items() if len(found) > 1 else ():
-        if any(found_in):
-            show(f"{sum(map(bool, found_in))} of {len(found)} tasks: {doubt}")
+    else:
+        if unlearned := sum(bool(one.unlearned) for one in found.values()):
+            show(f"{unlearned} of {len(found)} tasks: the demonstrations were not learned; try a longer budget")
+        if split := sum(bool(one.disagreement) for one in found.values()):
+            show(f"{split} of {len(found)} tasks: the views disagree")
     show(f"submission in {path}; `charm report {path}` makes a page of it")
 
 
 def seconds_of(text: str) -> float:
-    """Seconds in "90", "90s", "5m" or "1.5h"."""
-
+    """Return the seconds in "90", "90s", "5m" or "1.5h"."""
     match = re.fullmatch(r"(\d+(?:\.\d+)?)(s|m|h|)", text.strip())
     if not match or float(match[1]) <= 0:
         raise CharmError(f"{text!r} is not a time such as 90s, 5m or 1h")

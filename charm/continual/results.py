@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from statistics import mean
 from typing import Any
@@ -138,14 +139,9 @@ def _series(groups: Sequence[Runs], x: str, y: str, scale: float) -> Series:
     return series
 
 
-def tradeoff(groups: Sequence[Runs]) -> Series:
-    """Return final accuracy in percent over updated parameters for each task, of the groups that have one."""
-    return _series(groups, "updated_parameters", "final pass@2", 1)
-
-
-def retention(groups: Sequence[Runs]) -> Series:
-    """Return final accuracy in percent on the base's puzzles over that on the stream, of groups that have both."""
-    return _series(groups, "final pass@2", "base after", 100)
+# Final accuracy in percent over updated parameters for each task; and on the base's puzzles over that on the stream.
+tradeoff = partial(_series, x="updated_parameters", y="final pass@2", scale=1)
+retention = partial(_series, x="final pass@2", y="base after", scale=100)
 
 
 def retained(groups: Sequence[Runs]) -> Series:

@@ -3,17 +3,14 @@
 A saved model may have a record of it, calibration.json, which `benchmarks/calibration.py` makes from the log of a
 solve. It counts for the weights and the mode that it names, and nothing is said where there is none. Attempts are of
 three kinds, since the same share of the votes means different things: a first attempt far ahead of all others, a first
-attempt with a close runner-up, and a second attempt. In each kind, answers with more votes are right at least as often:
-counts are pooled until they are (isotonic regression).
+attempt with a close runner-up, and a second attempt.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import groupby
 from pathlib import Path
-from typing import NamedTuple
 
 from charm.config import from_json
 from charm.errors import CharmError
@@ -21,19 +18,9 @@ from charm.files import fingerprint, read_sealed
 
 RECORD = "calibration.json"  # in the folder of a saved model
 FEWEST = 8  # votes on a test input; the shares of fewer say little
-LEAST = 20  # cases that are counted together, at least; fewer only where a kind has no more
 CLOSE = 0.5  # of the first attempt's votes: a runner-up with at least as many is close
 KINDS = ("ahead", "close", "second")
 WORDS = {0.95: "almost certain", 0.75: "very likely", 0.5: "likely", 0.2: "possible", 0.05: "unlikely"}
-
-
-class Case(NamedTuple):
-    """An attempt at a test input whose answer is known."""
-
-    task: str
-    kind: str
-    share: float
-    right: bool
 
 
 @dataclass(frozen=True)
@@ -90,48 +77,6 @@ def kind_of(votes: Sequence[int], attempt: int) -> str:
     if attempt:
         return "second"
     return "close" if max(votes[1:], default=0) >= CLOSE * votes[0] else "ahead"
-
-
-def cases_of(task: str, votes: Sequence[int], right: Sequence[bool], cast: int) -> list[Case]:
-    """Return the cases of a test input: its attempts that have votes, if enough were cast."""
-    if cast < FEWEST:
-        return []
-    return [
-        Case(task, kind_of(votes, attempt), votes[attempt] / cast, right[attempt])
-        for attempt in range(min(2, len(votes)))
-        if votes[attempt]
-    ]
-
-
-def fitted(cases: Iterable[Case]) -> tuple[RightCount, ...]:
-    """Count cases of one kind in blocks of ascending shares that are right ever more often."""
-    blocks: list[RightCount] = []
-    counted = sorted((case.share, case.right) for case in cases)
-    for share, same in groupby(counted, key=lambda one: one[0]):
-        right = [one[1] for one in same]
-        blocks.append(RightCount(share, sum(right), len(right)))
-        if len(blocks) > 1 and blocks[-2].of < LEAST:
-            _join(blocks)
-    if len(blocks) > 1 and blocks[-1].of < LEAST:
-        _join(blocks)
-    pooled: list[RightCount] = []
-    for block in blocks:
-        pooled.append(block)
-        while len(pooled) > 1 and pooled[-2].right * pooled[-1].of >= pooled[-1].right * pooled[-2].of:
-            _join(pooled)
-    return tuple(pooled)
-
-
-def _join(blocks: list[RightCount]) -> None:
-    """Make one block of the last two."""
-    last, before = blocks.pop(), blocks.pop()
-    blocks.append(RightCount(before.share, before.right + last.right, before.of + last.of))
-
-
-def calibration(cases: Sequence[Case], weights: str, mode: str, tasks: str) -> Calibration:
-    """Count these cases."""
-    kinds = (fitted(case for case in cases if case.kind == kind) for kind in KINDS)
-    return Calibration(weights, mode, tasks, *kinds)
 
 
 def read_calibration(model: Path, mode: str) -> Calibration | None:

@@ -11,7 +11,7 @@ from charm.devices import Place
 from charm.errors import CharmError
 from charm.evaluation.predict import Request, predict_votes
 from charm.evaluation.protocols import Protocol, load_ballots, protocol_named, settings_text, stored_protocol
-from charm.evaluation.ranking import Ranking, make_submission, rank, write_submission
+from charm.evaluation.ranking import ATTEMPTS, Ranking, attempts, rank, write_submission
 from charm.evaluation.scoring import Scores, score
 from charm.files import sweep
 from charm.models.config import NetworkConfig
@@ -108,11 +108,6 @@ def own_protocol(config: TrainConfig, name: str, **fields: Any) -> Protocol:
     return as_asked(protocol, config.reasoner)
 
 
-def standard(config: TrainConfig) -> Protocol:
-    """Return the protocol that scores a run during training."""
-    return own_protocol(config, "standard")
-
-
 def _lacking_votes(
     folder: Path, protocol: Protocol, place: Place, options: VoteOptions
 ) -> tuple[Path, list[int], list[int] | None]:
@@ -206,8 +201,8 @@ def write_evaluation(out: Path, name: str, evaluation: Evaluation, tasks: Sequen
         },
     }
     found = write_result(out / "eval" / f"{name}.json", found, out)
-    asked = [one for one in evaluation.ranking.questions if not tasks or one.task_id in tasks]
-    submission = make_submission(evaluation.ranking, asked)
+    best = evaluation.ranking.best(len(ATTEMPTS)).items()
+    submission = attempts({question: some for question, some in best if not tasks or question.task_id in tasks})
     write_submission(out / "eval" / f"{name}.submission.json", submission)
     return found
 
@@ -219,8 +214,8 @@ def score_checkpoint(config: TrainConfig, data: DataConfig, out: Path, step: int
     at further depths wait for the protocols that use them.
     """
     views, votes, made_by = config.evaluate_views, out / "votes", run_of(out)
-    protocol = replace(standard(config), views=views or "all")
-    asked_alike = [one for one in passes(votes) if is_finished(votes, one, protocol.loops, views, made_by)]
+    protocol = replace(own_protocol(config, "standard"), views=views or "all")
+    asked_alike = [one for one in by_step(votes) if is_finished(votes, one, protocol.loops, views, made_by)]
     for one in damaged_passes(votes):  # they do not end a training, but `charm eval` asks for them
         say(f"the votes of step {one} are missing or damaged and do not count")
     evaluation = evaluate_votes(votes, protocol, data, asked_alike)

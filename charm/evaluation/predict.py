@@ -102,11 +102,11 @@ def predict(
     Votes in `earlier` are taken over and not made again. `keep(votes so far, whether they are complete)` is called
     every two minutes and at the end.
     """
-    made = _Predictions(request, place, earlier or {})
+    model, made = request.model, _Predictions(request, place, earlier or {})
     total, saved = len(made.jobs.row_N), time.monotonic()
     request.advance(total - made.left, total)
     # Processes have unequally many batches.
-    with request.model.reading_alone(lambda: torch.from_numpy(made.jobs.row_N)):
+    with model.reading_alone(lambda: torch.from_numpy(made.jobs.row_N)):
         for batch in made.batches():
             made.answer(batch)
             request.advance(total - made.left, total)
@@ -116,7 +116,11 @@ def predict(
             if time.monotonic() - saved > SAVE_SECONDS:
                 keep(made.votes(), False)
                 saved = time.monotonic()
-        keep(votes := made.judged_votes(), True)
+        votes = made.votes()
+        if model.config.reasoner.judges:
+            about = request.views, request.judgements
+            votes = {depth: judge_votes(model, request.data, found, *about) for depth, found in votes.items()}
+        keep(votes, True)
         return votes
 
 
@@ -127,7 +131,10 @@ class _Predictions:
         self.request, self.device, data = request, place.device, request.data
         self.depths = sorted(request.loops)
         self.asking = request.model.reasoner.asking(data, self.depths[-1], request.batch, request.fill)
-        self.jobs = _share(request, place)
+        found = jobs(data, request.views)
+        # Judged candidates are compared, so one process has all of a question.
+        of_N = found.question_N if request.model.config.reasoner.judges else np.arange(len(found.question_N))
+        self.jobs = found.at(np.flatnonzero(of_N % place.world == place.rank))
         votes = {depth: earlier.get(depth, merge([])) for depth in self.depths}
         job_N = done = self.jobs.question_N << 32 | self.jobs.row_N
         for depth in self.depths:
@@ -166,22 +173,6 @@ class _Predictions:
         """Return the votes so far, by depth."""
         self.parts = {depth: [merge(parts)] for depth, parts in self.parts.items()}
         return {depth: parts[0] for depth, parts in self.parts.items()}
-
-    def judged_votes(self) -> dict[int, Votes]:
-        """Return all votes. A network that judges says what it thinks of all candidates first."""
-        model, request = self.request.model, self.request
-        if not model.config.reasoner.judges:
-            return self.votes()
-        about = request.views, request.judgements
-        return {depth: judge_votes(model, request.data, found, *about) for depth, found in self.votes().items()}
-
-
-def _share(request: Request, place: Place) -> Jobs:
-    """Return this process's jobs. Judged candidates are compared, so one process has all of a question."""
-    found = jobs(request.data, request.views)
-    judges = request.model.config.reasoner.judges
-    of_N = found.question_N if judges else np.arange(len(found.question_N))
-    return found.at(np.flatnonzero(of_N % place.world == place.rank))
 
 
 def predict_votes(request: Request, place: Place, votes_folder: Path, step: int, run: str = "") -> None:

@@ -23,7 +23,7 @@ import numpy.typing as npt
 from charm.errors import CharmError
 from charm.evaluation.protocols import ORDERS, Ballot
 from charm.files import write_atomically
-from charm.runs.votes import distinct, probability
+from charm.runs.votes import Candidates, pool, probability
 from charm.tasks.task import Grid, Question
 
 JsonGrid = list[list[int]]
@@ -55,18 +55,17 @@ class Ranking:
     votes_K: npt.NDArray[np.int64]
     weight_K: npt.NDArray[np.float64]
     confidence_K: npt.NDArray[np.float64]
-    no_answer: npt.NDArray[np.int64]  # [questions]: votes for the 0 x 0 candidate
     ballots: tuple[Ballot, ...]
     places: tuple[npt.NDArray[np.int64], ...]  # per ballot: place of each of its candidates
-    origin_K2: npt.NDArray[np.int64]  # a ballot that holds the grid, and where in its candidates
+    candidates: Candidates
+    candidate_K: npt.NDArray[np.int64]  # places in `candidates`
 
     def span(self, question: int) -> range:
         """Return the positions of a question's candidates, best first."""
         return range(int(self.start[question]), int(self.start[question + 1]))
 
     def grid(self, place: int) -> Grid:
-        ballot, candidate = self.origin_K2[place]
-        return self.ballots[ballot].votes.candidates.grid(candidate)
+        return self.candidates.grid(int(self.candidate_K[place]))
 
     def top(self, question: int, count: int) -> list[Candidate]:
         """Return the best `count` candidates of a question, or as many as there are."""
@@ -74,26 +73,18 @@ class Ranking:
         places = self.span(question)[:count]
         return [Candidate(self.grid(n), n, *(column[n].item() for column in columns)) for n in places]
 
+    def best(self, count: int) -> dict[Question, list[Candidate]]:
+        """Return the best candidates of every question, at most `count` of each."""
+        return {question: self.top(number, count) for number, question in enumerate(self.questions)}
+
 
 def rank(ballots: Sequence[Ballot], questions: Sequence[Question], order: str = "votes") -> Ranking:
     """Pool the ballots and order the candidates of each question."""
     if not ballots:
         raise CharmError("there are no votes to rank")
-    tables = [ballot.votes.candidates for ballot in ballots]
-    sizes = [len(table) for table in tables]
-    question = np.concatenate([table.question_K for table in tables])
-    hashes = np.concatenate([table.hash_K for table in tables])
-    shape = np.concatenate([table.shape_K2 for table in tables])
-    ballot, within = np.repeat(np.arange(len(sizes)), sizes), np.concatenate([*map(np.arange, sizes)])
-    origin = np.stack([ballot, within], axis=1)
-    first, pooled = distinct(question, hashes)
-    pooled_of = np.split(pooled, np.cumsum(sizes)[:-1])
-    question, hashes, shape, origin = question[first], hashes[first], shape[first], origin[first]
-
-    votes, weight, confidence, odds = _tally(ballots, pooled_of, len(question))
-    empty = shape[:, 0] == 0
-    no_answer = np.zeros(len(questions), np.int64)
-    no_answer[question[empty]] = votes[empty]  # a question has one 0 x 0 candidate at most
+    candidates, place_of = pool([ballot.votes.candidates for ballot in ballots])
+    question, hashes = candidates.question_K, candidates.hash_K
+    votes, weight, confidence, odds = _tally(ballots, place_of, len(question))
     support = ORDERS[order](weight, confidence)
     best_first = np.lexsort((hashes, -odds, -weight, -support, question))  # the last key counts most
     place = np.empty(len(question), np.int64)
@@ -102,21 +93,21 @@ def rank(ballots: Sequence[Ballot], questions: Sequence[Question], order: str = 
         tuple(questions),
         np.searchsorted(question[best_first], np.arange(len(questions) + 1)),
         hashes[best_first],
-        shape[best_first],
+        candidates.shape_K2[best_first],
         votes[best_first],
         weight[best_first],
         confidence[best_first],
-        no_answer,
         tuple(ballots),
-        tuple(place[pooled] for pooled in pooled_of),
-        origin[best_first],
+        tuple(place[own] for own in place_of),
+        candidates,
+        best_first,
     )
 
 
 def _tally(
-    ballots: Sequence[Ballot], pooled_of: Sequence[npt.NDArray[np.int32]], size: int
+    ballots: Sequence[Ballot], place_of: Sequence[npt.NDArray[np.int32]], size: int
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64], npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-    """Sum votes, weighted votes, mean confidence and the odds of that mean; `pooled_of` numbers a ballot's candidates.
+    """Sum votes, weighted votes, mean confidence and the odds of that mean; `place_of` numbers a ballot's candidates.
 
     The odds, confidence / doubt, put means in the same order as the means themselves, and still differ where
     they round to 1. Counts of equal weight are added before they are multiplied, and confidences are added from the
@@ -125,7 +116,7 @@ def _tally(
     votes, weight, confidence, doubt = np.zeros(size, np.int64), *np.zeros((3, size))
     for value in sorted({ballot.weight for ballot in ballots}):
         chosen = [b for b, ballot in enumerate(ballots) if ballot.weight == value]
-        voted = np.concatenate([pooled_of[b][ballots[b].votes.candidate_V] for b in chosen])
+        voted = np.concatenate([place_of[b][ballots[b].votes.candidate_V] for b in chosen])
         sure = np.concatenate([ballots[b].votes.logit_V for b in chosen])
         order = np.argsort(sure)
         voted, sure = voted[order], sure[order]
@@ -138,21 +129,12 @@ def _tally(
         return votes, weight, confidence / weight, confidence / doubt
 
 
-def make_submission(ranking: Ranking, questions: Sequence[Question]) -> Submission:
-    """Make two attempts for every question of every task.
+def attempts(ranked: Mapping[Question, Sequence[Candidate]]) -> Submission:
+    """Make the submission of ranked candidates: two attempts at every question of every task, in test order.
 
     A missing second attempt repeats the first. An empty grid is submitted as `NO_ANSWER`, and so is each attempt at a
     question without candidates.
     """
-    number = {question: q for q, question in enumerate(ranking.questions)}
-    best = {
-        question: ranking.top(number[question], len(ATTEMPTS)) if question in number else [] for question in questions
-    }
-    return attempts(best)
-
-
-def attempts(ranked: Mapping[Question, Sequence[Candidate]]) -> Submission:
-    """Make the submission of ranked candidates, questions in test order."""
     submission: Submission = {}
     for question, best in ranked.items():
         entries = submission.setdefault(question.task_id, [])

@@ -83,16 +83,16 @@ def score(ranking: Ranking, answers: AnswerKey) -> Scores:
     number = {question: q for q, question in enumerate(ranking.questions)}
     results = {}
     for question, answer in answers.items():
-        known = question in number
-        span = ranking.span(number[question]) if known else range(0)
-        shapes, rank = ranking.shape_K2[span.start : span.stop], None
+        span = ranking.span(number[question]) if question in number else range(0)
+        own, rank = slice(span.start, span.stop), None
         if answer is not None:
             # The hash finds the place, the cells decide.
-            same_hash = np.flatnonzero(ranking.hash_K[span.start : span.stop] == hash_grid(answer)).tolist()
+            same_hash = np.flatnonzero(ranking.hash_K[own] == hash_grid(answer)).tolist()
             rank = next((n + 1 for n in same_hash if np.array_equal(ranking.grid(span[n]), answer)), None)
+        shapes = ranking.shape_K2[own]
         outcome = _outcome(answer, {(height, width) for height, width in shapes.tolist() if height}, rank)
-        without = int(ranking.no_answer[number[question]]) if known else 0
-        results[question] = OutputResult(question.test_index, outcome, rank, len(span), without)
+        empty = int(ranking.votes_K[own][shapes[:, 0] == 0].sum())
+        results[question] = OutputResult(question.test_index, outcome, rank, len(span), empty)
     return _scores(results)
 
 

@@ -44,8 +44,8 @@ def check_run(out: Path, config: EngineConfig, resume: bool) -> None:
     if existing and existing[-1] > config.steps:
         raise CharmError(f"{out} is at step {existing[-1]}; steps must be >= that, got {config.steps}")
     before, after = (_without(one, config.free) for one in (read_run_config(out, type(config)), config))
-    if differences := differences_text(before, after):
-        raise CharmError(f"{out} was started with different settings ({differences}); use the same ones")
+    if changes := differences_text(before, after):
+        raise CharmError(f"{out} was started with different settings ({changes}); use the same ones")
 
 
 def require_run(out: Path) -> None:
@@ -99,15 +99,15 @@ def _without(config: Any, free: Collection[str]) -> dict[str, Any]:
 
 def differences_text(old: Any, new: Any, name: str = "") -> str:
     """Say by their flags which settings differ, as in "--steps 100, now 200"; "" if none does."""
-    found = ((flag.removeprefix("recipe."), was, now) for flag, was, now in _differences(old, new, name))
+    found = ((flag.removeprefix("recipe."), was, now) for flag, was, now in differences(old, new, name))
     return "; ".join(dict.fromkeys(f"--{flag.replace('_', '-')} {was}, now {now}" for flag, was, now in found))
 
 
-def _differences(old: Any, new: Any, name: str = "") -> Iterator[tuple[str, Any, Any]]:
-    """Yield the fields that differ, as in ("recipe.steps", 100, 200)."""
+def differences(old: Any, new: Any, name: str = "") -> Iterator[tuple[str, Any, Any]]:
+    """Yield the fields that differ, as in ("recipe.steps", 100, 200); None is a field that is not there."""
     if isinstance(old, dict) and isinstance(new, dict):
         for key in dict.fromkeys((*old, *new)):
-            yield from _differences(old.get(key), new.get(key), f"{name}.{key}" if name else key)
+            yield from differences(old.get(key), new.get(key), f"{name}.{key}" if name else key)
     elif old != new:
         yield name, old, new
 

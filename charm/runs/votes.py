@@ -119,17 +119,20 @@ def merge(parts: Sequence[Votes]) -> Votes:
     """Merge the votes of several batches or ranks over the same questions; equal candidates become one."""
     if not parts:
         return Votes.of([np.empty((0, 2)[:dimensions], kind) for kind, dimensions in COLUMNS.values()])
-    tables = [part.candidates for part in parts]
-    both = Candidates(*(_concatenate(tables, name) for name in ("question_K", "hash_K", "shape_K2", "cells")))
-    distinct_K, candidate_K = distinct(both.question_K, both.hash_K)
-    starts = np.cumsum([0, *map(len, tables)])
-    places = [candidate_K[start + part.candidate_V] for start, part in zip(starts, parts, strict=False)]
-    others = (_concatenate(parts, name) for name in ("row_V", "logit_V", "loops_V"))
-    return Votes(_select_candidates(both, distinct_K), np.concatenate(places), *others)
+    candidates, place_of = pool([part.candidates for part in parts])
+    candidate_V = np.concatenate([place_K[part.candidate_V] for place_K, part in zip(place_of, parts, strict=True)])
+    others = (np.concatenate([getattr(part, name) for part in parts]) for name in ("row_V", "logit_V", "loops_V"))
+    return Votes(candidates, candidate_V, *others)
 
 
-def _concatenate(parts: Sequence[object], name: str) -> npt.NDArray[Any]:
-    return np.concatenate([getattr(part, name) for part in parts])
+def pool(tables: Sequence[Candidates]) -> tuple[Candidates, list[npt.NDArray[np.int32]]]:
+    """Return the distinct candidates of all tables, and for each table the places of its candidates among them."""
+    question_K, hash_K = (np.concatenate([getattr(one, name) for one in tables]) for name in ("question_K", "hash_K"))
+    is_first, place = distinct(question_K, hash_K)
+    ends = np.cumsum([len(table) for table in tables])[:-1]
+    own = [_select_candidates(table, kept) for table, kept in zip(tables, np.split(is_first, ends), strict=True)]
+    names = ("question_K", "hash_K", "shape_K2", "cells")
+    return Candidates(*(np.concatenate([getattr(one, name) for one in own]) for name in names)), np.split(place, ends)
 
 
 def distinct(

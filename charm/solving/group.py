@@ -13,35 +13,26 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-import numpy as np
 import torch
 
 from charm import progress
 from charm.devices import Place
 from charm.errors import CharmError
 from charm.evaluation.calibration import read_calibration
-from charm.evaluation.predict import Judgements
+from charm.evaluation.predict import Judgements, Request, predict
 from charm.evaluation.ranking import Candidate
 from charm.models.model import CharmModel
 from charm.runs.checkpoint import newest_checkpoint
 from charm.runs.settings import solving_config
-from charm.runs.votes import Votes
+from charm.runs.votes import Votes, merge
 from charm.solving.options import SolveOptions
-from charm.solving.solution import (
-    Clock,
-    Publish,
-    Say,
-    Solution,
-    improved,
-    next_views,
-    vote,
-    voting_seconds,
-)
+from charm.solving.solution import Clock, Publish, Say, Solution, improved, ranked_answers
 from charm.solving.starts import LOOK_EVERY, SMALLEST_BATCH, NewRows, NewVectors, StartingPoint
 from charm.tasks.dataset import DataConfig
 from charm.tasks.task import Question, Task, digits
 from charm.training.learner import compile_network, retreating
 
+VOTE_MARGIN = 1.5  # safety factor on the measured cost of a view
 FIRST_VIEWS = 8  # vote in a first round; fewer where time is short
 EARLY_COST = 0.01  # of the time: early answers that cost more are the last ones
 EARLY_SECONDS = 60.0  # groups with less time have no answers between the first updates and the last
@@ -50,7 +41,7 @@ WATCHED_COST = 0.03  # the `EARLY_COST` of these
 FAR_TOO_LATE = 60.0  # seconds after the end of the time, when nothing is waited for any longer
 
 
-def first_views(cost: float, left: float, unmeasured: int = FIRST_VIEWS) -> int:
+def first_round(cost: float, left: float, unmeasured: int = FIRST_VIEWS) -> int:
     """Return the views that vote first after learning: as many as fit into the seconds left, if a view takes `cost`.
 
     `unmeasured` is the number if the cost is not known.
@@ -58,6 +49,17 @@ def first_views(cost: float, left: float, unmeasured: int = FIRST_VIEWS) -> int:
     if left <= 0:
         return 1
     return max(1, min(FIRST_VIEWS, int(left / cost))) if cost else unmeasured
+
+
+def voting_seconds(seconds: float, seconds_per_view: float, views: int, share: float) -> float:
+    """Return the seconds to reserve for voting: the expected cost of all views, at most `share` of the budget."""
+    return min(share * seconds, VOTE_MARGIN * seconds_per_view * views)
+
+
+def next_views(views: int, limit: int, seconds_per_view: float, left: float) -> int:
+    """Return the number of views after the next round: twice as many, or what the time allows, or no more."""
+    affordable = int(left / max(seconds_per_view, 1e-9))
+    return min(2 * views, limit, views + max(affordable, 0))
 
 
 class Solver:
@@ -83,10 +85,6 @@ class Solver:
     def model(self) -> CharmModel:
         """The model as the last group left it."""
         return self.start.model
-
-    @property
-    def compiled(self) -> bool:
-        return bool(self.model.reasoner.compiled)
 
     def compile(self, wanted: str = "auto") -> None:
         """Compile a network for the shapes of its updates and votes, before the time of a task begins."""
@@ -126,6 +124,9 @@ class TaskGroup:
         self.unasked = {*self.data.questions}  # without a vote so far
         # A task of few colours has fewer different views than may vote.
         self.views = {one.task_id: len(self.data.question_rows(one)) for one in self.data.questions}
+        self.depths = len(solver.reasoner.voting_steps)  # votes of a view on a question
+        self.votes: dict[int, Votes] = {}  # of the weights as they are
+        self.judgements: Judgements = {}
         self.found: dict[str, Solution] = {}
         self.updates = self.told = 0  # made, and made when the loss was last asked for
         self.loss = self.exact = math.nan
@@ -209,7 +210,7 @@ class TaskGroup:
         """Let a few views vote before learning ends, which also shows what votes cost; return if learning may end."""
         self.look()
         before = self.agreed
-        self.answer({}, {}, self.early_views)
+        self.answer(self.early_views)
         self.keep = voting_seconds(self.clock.seconds, self.cost, self.options.views, self.start.vote_share)
         if self.exact != 1 or self.early_views < FIRST_VIEWS:  # before the first update it is NaN
             self.agreed = None
@@ -217,20 +218,18 @@ class TaskGroup:
 
     def vote(self) -> None:
         """Vote in rounds of more and more views, as long as the next fits the time."""
-        judgements: Judgements = {}
-        votes: dict[int, Votes] = {}
         limit = min(self.options.views, max(self.views.values()))
         # Eight views of a large task take a CPU minutes.
-        first = first_views(self.cost, self.clock.left, 1 if self.on_cpu else FIRST_VIEWS)
+        first = first_round(self.cost, self.clock.left, 1 if self.on_cpu else FIRST_VIEWS)
         voted, more, enough = 0, min(first, limit), limit // 2 + 1
         while more > voted:
-            self.answer(votes, judgements, more)
+            self.answer(more, voted)
             voted, more = more, next_views(more, limit, self.cost, self.clock.left)
             if self.agreed is not None and not self.options.until_end:
                 more = min(more, max(voted, enough))
 
-    def answer(self, votes: dict[int, Votes], judgements: Judgements, views: int) -> None:
-        """Publish the answers of this many views; those in `votes` are not asked again, nor are `judgements`.
+    def answer(self, views: int, before: int = 0) -> None:
+        """Publish the answers of this many views, of which the first ones have voted `before`, with the same weights.
 
         A later round that the clock ends is dropped: the answers of the round before stay. If the time ends in a first
         round, one view votes on each of the questions without a vote, until it is far too late (`FAR_TOO_LATE`, or
@@ -238,31 +237,61 @@ class TaskGroup:
         """
         clock, questions = self.clock, self.data.questions
         far_too_late = -max(clock.seconds, FAR_TOO_LATE)
-        began, before, stopped = clock.spent, _views(votes), False
+        began, stopped = clock.spent, False
+        if not before:
+            self.votes, self.judgements = {}, {}
 
         def stop() -> bool:
             nonlocal stopped
             stopped = clock.left <= (far_too_late if self.solver.reasoner.judges and not before else 0.0)
             return stopped
 
-        found = self.ask(votes, judgements, views, stop)
+        self.ask(views, stop)
         if stopped and before:
             self.cost = math.inf
             return
-        late: dict[int, Votes] = {}
-        without = {*range(len(questions))} - _asked(votes)
+        without = {*range(len(questions))} - self.asked()
         if without and clock.left > far_too_late:
-            found = self.ask(late, judgements, 1, lambda: clock.left <= far_too_late, without, (votes,))
-        each = len(self.solver.reasoner.voting_steps)
-        cast = {one: each * min(views, self.views[one.task_id]) for one in questions}
+            self.ask(1, lambda: clock.left <= far_too_late, without)
+        found = ranked_answers(self.start.model, self.data, self.votes)
+        cast = {one: self.depths * min(views, self.views[one.task_id]) for one in questions}
         first = {one: ranked[0] for one, ranked in found.items() if ranked and ranked[0].votes == cast[one]}
         agrees = len(first) == len(questions)
         self.agreed = {one: digits(best.grid) for one, best in first.items()} if agrees else None
-        asked = {questions[number] for number in _asked(votes) | _asked(late)}
+        asked = {questions[number] for number in self.asked()}
         self.unasked -= asked
         self._publish({question: ranked for question, ranked in found.items() if question in asked}, views)
         self.say("1 view has voted" if views == 1 else f"{views} views have voted")
         self.cost = (clock.spent - began) / max(views - before, 1)
+
+    def ask(self, views: int, stop: Callable[[], bool], only: Collection[int] | None = None) -> None:
+        """Let views vote on all questions, or on some that have no vote yet, in batches that fit the memory.
+
+        Votes are not made again. Once `stop()` is true, those made so far count. A network compiled ahead is asked in
+        one shape.
+        """
+        model, size = self.start.model, self.options.batch
+        filled = self.how.filled if model.reasoner.compiled else 0
+        if filled:
+            size = filled
+        elif not self.on_cpu:
+            size = max(size, self.how.asked_at_once)
+        elif only is not None:
+            size = min(size, SMALLEST_BATCH)  # a whole batch may take a CPU a minute
+        depths = model.config.reasoner.voting_steps
+        request = Request(
+            model, self.data, depths, views, fill=filled > 0, only=only, judgements=self.judgements, stop=stop
+        )
+
+        def attempt(batch: int) -> dict[int, Votes]:
+            return predict(replace(request, batch=batch), self.solver.place, None if only else self.votes)
+
+        found = retreating(attempt, size, lambda batch: batch // 2 or None)
+        self.votes = {depth: merge([self.votes[depth], some]) for depth, some in found.items()} if only else found
+
+    def asked(self) -> set[int]:
+        """Return the numbers of the questions with a vote."""
+        return {number for some in self.votes.values() for number in some.question_V.tolist()}
 
     def _publish(self, found: Mapping[Question, list[Candidate]], views: int) -> None:
         """Publish the answers of tasks that have one, where they are better than the earlier ones."""
@@ -271,47 +300,7 @@ class TaskGroup:
             own = {question: found.get(question, []) for question in self.data.questions if question.task_id == name}
             voted = 0 if self.unasked & own.keys() else min(views, self.views[name])
             how = (self.updates, voted, self.loss, self.exact, self.clock.spent)
-            new = Solution(
-                *(own, *how),
-                per_view=len(reasoner.voting_steps),
-                sure=reasoner.sure,
-                calibration=self.solver.calibration,
-            )
+            new = Solution(own, *how, per_view=self.depths, sure=reasoner.sure, calibration=self.solver.calibration)
             better[name] = improved(self.found.get(name), new)
         self.found |= better
         self.publish(better)
-
-    def ask(
-        self,
-        votes: dict[int, Votes],
-        judgements: Judgements,
-        views: int,
-        stop: Callable[[], bool],
-        only: Collection[int] | None = None,
-        earlier: Sequence[Mapping[int, Votes]] = (),
-    ) -> dict[Question, list[Candidate]]:
-        """Let views vote, in batches that fit the memory; a network compiled ahead is asked in one shape."""
-        place, batch = self.solver.place, self.options.batch
-        filled = self.how.filled if self.solver.compiled else 0
-        if filled:
-            batch = filled
-        elif not self.on_cpu:
-            batch = max(batch, self.how.asked_at_once)
-        elif only is not None:
-            batch = min(batch, SMALLEST_BATCH)  # a whole batch may take a CPU a minute
-
-        def attempt(size: int) -> dict[Question, list[Candidate]]:
-            model, fill = self.start.model, filled > 0
-            return vote(model, self.data, votes, views, size, place, stop, judgements, only, earlier, fill)
-
-        return retreating(attempt, batch, lambda size: size // 2 or None)
-
-
-def _asked(votes: Mapping[int, Votes]) -> set[int]:
-    """Return the numbers of the questions with a vote."""
-    return {number for some in votes.values() for number in some.question_V.tolist()}
-
-
-def _views(votes: Mapping[int, Votes]) -> int:
-    """Count the views that have voted on the question with most of them."""
-    return max((int(np.bincount(some.question_V).max()) for some in votes.values() if len(some)), default=0)

@@ -57,10 +57,10 @@ class WriterRecipe:
 class SolveOptions:
     """How to adapt and vote. Learning rates are the paper's for unseen tasks."""
 
-    budget: float = BUDGET
+    budget: Suppress[float] = BUDGET  # the command has its own flag, with units
     """Seconds for everything."""
     steps: int | None = None
-    """Maximum number of updates; None: 1000 for each task, or as many as the time allows for a writer."""
+    """Maximum number of updates; 1000 for each task if not given, or as many as the time allows for a writer."""
     views: int = 128
     """Maximum number of views of each task that vote; a model that refines canvases learns the same ones."""
     batch: int = 128
@@ -69,14 +69,16 @@ class SolveOptions:
     """What learns: the tasks' own rows (memory), also the memory's shared weights (composition), or everything
     (full). auto is full for a writer and a vit, memory for other models."""
     seed: int = 0
+    """Seed for the order of examples."""
     together: int = 0
     """Tasks that a writer learns together in one copy of the weights; 0: all that a device has."""
     until_end: bool = False
-    """Use the whole time, even if all votes agree; see `charm.solving.group.TaskGroup`."""
-    glance: int = 0
+    """Use the whole time, even if all votes agree."""
+    glance: Suppress[int] = 0
     """Updates between the interim votes of a few views that the viewer shows; 0 for none. A network that learns groups
     votes at fixed shares of its learning instead, the first after a tenth."""
     writer: WriterRecipe = field(default_factory=WriterRecipe)
+    """How a writer learns the tasks; refused for other models."""
 
     def __post_init__(self) -> None:
         at_least(1, self, "views", "batch")

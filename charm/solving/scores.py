@@ -47,15 +47,10 @@ def measured(
     """
     ranked = {question: _grids(question, found, given) for question in questions_of(tasks)}
     scores = score_grids(ranked, answers_of(tasks))
-    each = {
-        task.id: {
-            "updates": found[task.id].updates,
-            "views": found[task.id].views,
-            "loss": known(found[task.id].loss),
-            "exact": known(found[task.id].exact_accuracy),
-        }
-        for task in tasks
-        if task.id in found
+    solved = {task.id: found[task.id] for task in tasks if task.id in found}
+    learned = {
+        name: {"updates": one.updates, "views": one.views, "loss": known(one.loss), "exact": known(one.exact_accuracy)}
+        for name, one in solved.items()
     }
     spent, trained = seconds[0] * len(devices), learned_by(model)
     hits = sum(task.outcome == "solved" for task in scores.tasks)
@@ -70,11 +65,11 @@ def measured(
         "hardware": Place(choose_device(devices[0])).describe(),
         "devices": list(devices),
         "tasks": len(tasks),
-        "solved_here": len(each),
+        "solved_here": len(solved),
         "trained_on": sum(task.id in trained for task in tasks),
         "seconds": round(seconds[0], 1),
         "startup_seconds": round(seconds[1], 1),
-        "device_seconds_per_task": round(spent / len(each), 2) if each else None,
+        "device_seconds_per_task": round(spent / len(solved), 2) if solved else None,
         "dollars": None if dollars_per_hour is None else round(spent / 3600 * dollars_per_hour, 4),
         "dollars_per_hour": dollars_per_hour,
         "interval": interval(hits, scores.puzzles),
@@ -83,7 +78,7 @@ def measured(
             name: {"tasks": len(some), "metrics": scores.of({task.id for _, task in some}).metrics}
             for name, some in (sets or {}).items()
         },
-        "learned": each,
+        "learned": learned,
     }
 
 
@@ -107,15 +102,12 @@ def interval(hits: int, count: int) -> tuple[float, float] | None:
 
 def scores_table(found: Mapping[str, Any]) -> Table:
     metrics, between = found["metrics"], found["interval"]
+    shown = [(f"pass@{k}", f"pass@{k}", metrics) for k in SHOWN]
+    shown += [(f"pass@2, {name}", "pass@2", one["metrics"]) for name, one in found.get("sets", {}).items()]
     rows = [
-        [f"pass@{k}", f"{100 * metrics[f'pass@{k}']:.1f}", f"{100 * metrics[f'pass@{k}/outputs']:.1f}"]
-        for k in SHOWN
-        if f"pass@{k}" in metrics
-    ]
-    rows += [
-        [f"pass@2, {name}", *(f"{100 * one['metrics'][key]:.1f}" for key in ("pass@2", "pass@2/outputs"))]
-        for name, one in found.get("sets", {}).items()
-        if "pass@2" in one["metrics"]
+        [label, *(f"{100 * some[key]:.1f}" for key in (name, f"{name}/outputs"))]
+        for label, name, some in shown
+        if name in some
     ]
     cost = "" if found["dollars"] is None else f", {found['dollars']:.2f} dollars"
     if between is None:

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from charm.devices import Place
 from charm.evaluation.calibration import Calibration
-from charm.evaluation.predict import Judgements, Request, predict
 from charm.evaluation.protocols import Ballot
 from charm.evaluation.ranking import Candidate, Submission, attempts, rank, write_submission
 from charm.models.model import CharmModel
@@ -19,8 +17,6 @@ from charm.tasks.dataset import Dataset
 from charm.tasks.pictures import block, grid_lines, row
 from charm.tasks.task import Grid, Question
 
-VOTE_SHARE = 0.3  # of a task's time is kept for voting at most
-VOTE_MARGIN = 1.5  # safety factor on the measured cost of a view
 CANDIDATES = 1000  # of each question are kept at most
 LEARNED = 0.5  # share of the last demonstrations exact, below which an answer is doubted
 AGREED = 0.5  # share of the votes, below which views disagree
@@ -202,44 +198,10 @@ class Clock:
         return Clock(max(self.left, 1e-3) / tasks, self._now)
 
 
-def voting_seconds(seconds: float, seconds_per_view: float, views: int, share: float = VOTE_SHARE) -> float:
-    """Return the seconds to reserve for voting: the expected cost of all views, at most `share` of the budget."""
-    return min(share * seconds, VOTE_MARGIN * seconds_per_view * views)
-
-
-def next_views(views: int, limit: int, seconds_per_view: float, left: float) -> int:
-    """Return the number of views after the next round: twice as many, or what the time allows, or no more."""
-    affordable = int(left / max(seconds_per_view, 1e-9))
-    return min(2 * views, limit, views + max(affordable, 0))
-
-
-def vote(
-    model: CharmModel,
-    data: Dataset,
-    votes: dict[int, Votes],
-    views: int,
-    batch: int,
-    place: Place,
-    stop: Callable[[], bool] = lambda: False,
-    judgements: Judgements | None = None,
-    only: Collection[int] | None = None,
-    earlier: Sequence[Mapping[int, Votes]] = (),
-    fill: bool = False,
-) -> dict[Question, list[Candidate]]:
-    """Rank the votes of this many views; those already in `votes` are not made again, and new ones join them.
-
-    So it is with a writer's `judgements`. Only the questions in `only` are asked, if it is given; the earlier votes on
-    the others count. Once `stop()` is true, the votes made so far are ranked. Votes of other models, `earlier`, join.
-    With `fill` all batches are full, for a compiled model.
-    """
-    reasoner = model.config.reasoner
-    depths = reasoner.voting_steps
-    request = Request(model, data, depths, views, batch, fill=fill, only=only, judgements=judgements, stop=stop)
-    votes |= predict(request, place, votes)
-    ballots = [Ballot(one) for some in (*earlier, votes) for one in some.values()]
-    ranking = rank(ballots, data.questions, "likelihood" if reasoner.judges else "votes")
+def ranked_answers(model: CharmModel, data: Dataset, votes: Mapping[int, Votes]) -> dict[Question, list[Candidate]]:
+    """Rank the votes, which are by depth, as the network has it: by likelihood if it judges."""
+    order = "likelihood" if model.config.reasoner.judges else "votes"
+    ranking = rank([Ballot(one) for one in votes.values()], data.questions, order)
     # Scores rank empty grids too; here attempts are not spent on them.
-    return {
-        question: [one for one in ranking.top(number, CANDIDATES + 1) if one.grid.size][:CANDIDATES]
-        for number, question in enumerate(ranking.questions)
-    }
+    best = ranking.best(CANDIDATES + 1)
+    return {question: [one for one in some if one.grid.size][:CANDIDATES] for question, some in best.items()}

@@ -7,10 +7,7 @@ group that fails costs only itself.
 from __future__ import annotations
 
 import hashlib
-import multiprocessing
 import os
-import traceback
-from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -29,14 +26,15 @@ from charm.runs.checkpoint import newest_checkpoint
 from charm.solving.group import FAR_TOO_LATE, Solver
 from charm.solving.options import SolveOptions, WriterRecipe
 from charm.solving.solution import Clock, Publish, Say, Solution, improved
-from charm.solving.workers import Crew, CrewTask
+from charm.solving.workers import Crew, CrewTask, failure
+from charm.tasks.dataset import longest_side
 from charm.tasks.reading import read_tasks
 from charm.tasks.sources import NEW_SPLITS, SOURCE_NAMES, Source, find_task, load_source
 from charm.tasks.task import Task
 
 Group = tuple[Task, ...]
 News = str | dict[str, Solution]  # a line of progress, or better answers by task id
-NO_TIME = "there was no time for it; try a longer budget"
+Order = tuple[Group, float]  # tasks, and the seconds for them
 Make = Callable[[Path, SolveOptions, Place], Solver]
 
 
@@ -99,11 +97,7 @@ def choose(tasks: Sequence[Task], count: int = 0, largest: int = 0, skip: int = 
 
     The first `skip` by this hash are left out, so that a set can be taken in parts.
     """
-    chosen = [
-        task
-        for task in tasks
-        if not largest or all(max(grid.shape) <= largest for pair in task.blind().pairs for grid in pair.grids())
-    ]
+    chosen = [task for task in tasks if not largest or longest_side(task) <= largest]
     if not chosen:
         raise CharmError(f"no task has grids of at most {largest} x {largest} cells")
     if skip >= len(chosen):
@@ -111,13 +105,6 @@ def choose(tasks: Sequence[Task], count: int = 0, largest: int = 0, skip: int = 
     by_hash = sorted(chosen, key=lambda task: hashlib.sha256(task.id.encode()).digest())
     kept = {task.id for task in by_hash[skip : skip + (count or len(chosen))]}
     return [task for task in chosen if task.id in kept]
-
-
-class _Unpublished(BaseException):
-    """The caller could not take an answer, which is no fault of the task's."""
-
-    def __init__(self, error: Exception) -> None:
-        self.error = error
 
 
 def learns_together(run: Path, options: SolveOptions) -> bool:
@@ -172,6 +159,11 @@ def solve(
     found: dict[str, Solution] = {}
     problems: list[str] = []
 
+    def order(job: CrewTask, share: int) -> Order:
+        """Return a group and its seconds; 0 if it is far too late to begin."""
+        is_late = found and not job.tries and clock.left <= -max(clock.seconds, FAR_TOO_LATE)
+        return job.content, 0.0 if is_late else clock.share(share).seconds
+
     def received(job: CrewTask, news: News) -> None:
         if clock.waits:
             clock.start()
@@ -187,75 +179,27 @@ def solve(
             problems.append(problem)
         ended(job.content, problem)
 
-    def seconds_for(job: CrewTask, share: int) -> float:
-        """Return the time of a group; 0 if it is far too late to begin."""
-        is_late = found and not job.tries and clock.left <= -max(clock.seconds, FAR_TOO_LATE)
-        return 0.0 if is_late else clock.share(share).seconds
-
     size = options.together if learns_together(run, options) else 1
     jobs = [CrewTask(group) for group in groups_of(tasks, size, len(devices))]
+    crew = Crew(jobs, lambda device: processes.start(_work, run, options, device, make), order, received, done)
     if len(devices) == 1:
         with place(devices[0]) as here:
-            jobs = _solve_here(jobs, make(run, options, here), seconds_for, received, done, retry)
-    if jobs:
+            crew.run_here(partial(_solve_group, make(run, options, here)), retry)
+    if crew.waiting:
         with suppress(RuntimeError):  # the device itself may be what failed
             torch.cuda.empty_cache()  # what this process holds, the next may need
-        crew = Crew(
-            jobs,
-            lambda device: processes.start(_work, run, options, device, make),
-            lambda job, share: (job.content, seconds_for(job, share)),
-            received,
-            done,
-        )
         crew.run(devices)
     if problems and not found:
         raise CharmError(problems[0])
     return found
 
 
-def _solve_here(
-    jobs: Sequence[CrewTask],
-    solver: Solver,
-    seconds_for: Callable[[CrewTask, int], float],
-    received: Callable[[CrewTask, News], None],
-    done: Callable[[CrewTask, str | None], None],
-    retry: bool,
-) -> list[CrewTask]:
-    """Solve groups in this process until one fails, and return those that are left to fresh processes.
-
-    A failure may have harmed this process for good, as an error of CUDA does.
-    """
-    left = deque(jobs)
-
-    def tell(news: News) -> None:
-        try:
-            received(left[0], news)
-        except Exception as error:
-            raise _Unpublished(error) from None
-
-    while left:
-        job = left[0]
-        try:
-            problem = _solve_group(solver, job.content, seconds_for(job, len(left)), tell)
-        except _Unpublished as error:
-            raise error.error from None
-        except Exception as error:
-            if not retry:
-                raise
-            problem = failure(error)
-            if not multiprocessing.current_process().daemon:  # which may start no process
-                job.tries, job.problem = 1, problem
-                return list(left)
-        left.popleft()
-        done(job, problem)
-    return []
-
-
-def _solve_group(solver: Solver, tasks: Group, seconds: float, tell: Callable[[News], None]) -> str | None:
-    """Solve a group, pass on its news, and return why it has no answers if it has none."""
+def _solve_group(solver: Solver, order: Order, tell: Callable[[News], None]) -> str | None:
+    """Solve a group in its seconds, pass on its news, and return why it has no answers if it has none."""
+    tasks, seconds = order
     try:
         if not seconds:
-            raise CharmError(NO_TIME)
+            raise CharmError("there was no time for it; try a longer budget")
         solver.work(tasks, Clock(seconds), lambda used, text: tell(text), tell)
     except CharmError as error:
         return str(error)
@@ -277,20 +221,12 @@ def _work(connection: Connection, run: Path, options: SolveOptions, device: str,
             send("ready", None)
             while True:
                 try:
-                    tasks, seconds = connection.recv()
+                    order = connection.recv()
                 except (EOFError, OSError):
                     return
-                send("done", _solve_group(solver, tasks, seconds, partial(send, "news")))
+                send("done", _solve_group(solver, order, partial(send, "news")))
     except Exception as error:
         send("broken", str(error) if isinstance(error, CharmError) else failure(error))
-
-
-def failure(error: Exception) -> str:
-    """Put an unexpected exception on one line: its type, its message and where it was raised."""
-    message = str(error).strip().splitlines()
-    at = traceback.extract_tb(error.__traceback__)[-1:]
-    where = "".join(f" ({Path(frame.filename).name}, line {frame.lineno})" for frame in at)
-    return f"{type(error).__name__}{f': {message[0]}' if message else ''}{where}"
 
 
 def solve_devices(wanted: str, tasks: int) -> list[str]:

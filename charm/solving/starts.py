@@ -22,7 +22,6 @@ from charm.models.model import CharmModel
 from charm.models.network import BatchSize, Examples
 from charm.runs.settings import OptimizerConfig
 from charm.solving.options import SolveOptions, WriterRecipe
-from charm.solving.solution import VOTE_SHARE
 from charm.tasks import keyed
 from charm.tasks.dataset import DataConfig, Dataset, TaskSet, assemble, task_data
 from charm.tasks.keyed import key_of
@@ -41,6 +40,7 @@ from charm.training.adaptation import (
 from charm.training.learner import Learner, Metrics, is_finite
 from charm.training.optimizers import Optimizers, rate_share
 
+VOTE_SHARE = 0.3  # of a task's time is kept for voting at most
 LOOK_EVERY = 10  # updates between looks at the loss, which wait for the device
 FEW_UPDATES = 100  # are too few: smaller batches then
 SMALLEST_BATCH = 16  # also that of the first updates, which measure the cost of one

@@ -20,6 +20,7 @@ from charm.evaluation.ranking import ATTEMPTS, NO_ANSWER, JsonGrid, Submission, 
 from charm.files import fingerprint, lock_file, read_json, sweep
 from charm.progress import say
 from charm.runs.checkpoint import newest_checkpoint
+from charm.runs.folder import differences
 from charm.solving.options import SolveOptions
 from charm.solving.solution import Solution
 from charm.solving.vote_log import TaskCourse, VoteLine, VoteLog, begin_course, read_log, round_json, votes_file
@@ -95,13 +96,12 @@ class SubmissionInProgress:
         # Complete from the start: what has no answer yet has an empty one.
         asked = [Question(name, test) for name, tests in (unusable or {}).items() for test in range(tests)]
         self.submission: Submission = attempts({one: [] for one in (*asked, *questions_of(tasks))})
-        courses, unrecorded = self._take_over(before, tasks, courses) if resume else ({}, [])
-        self._log = VoteLog(path, about, courses | {t.id: begin_course(t) for t in tasks if t.id not in courses})
-        self.left = [task for task in tasks if self._log.courses[task.id].problem != "" and task.id not in unrecorded]
+        courses = self._take_over(before, tasks, courses) if resume else {}
+        self.courses = courses | {task.id: begin_course(task) for task in tasks if task.id not in courses}
+        """How each task went so far, by id."""
+        self._log = VoteLog(path, about, self.courses)
+        self.left = [task for task in tasks if self.courses[task.id].problem != ""]
         if self.left and not self.replaces:
-            self._log.begin()
-            for name in unrecorded:
-                self._log.add(name, {"ended": ""})
             self._write_now()
         elif resume and self.submission != before:  # an unusable task is new
             write_submission(path, self.submission)
@@ -110,7 +110,7 @@ class SubmissionInProgress:
         """Write answers by task id, except where the one on disk is better."""
         better = False
         for task_id, solution in answers.items():
-            if (solution.updates, solution.views) <= self._log.courses[task_id].made_by:
+            if (solution.updates, solution.views) <= self.courses[task_id].made_by:
                 continue
             better, found, entries = True, attempts(solution.answers)[task_id], self.submission[task_id]
             questions = [Question(task_id, number) for number in range(len(entries))]
@@ -124,16 +124,11 @@ class SubmissionInProgress:
             self._write()
 
     @property
-    def courses(self) -> dict[str, TaskCourse]:
-        """How each task went so far, by id."""
-        return self._log.courses
-
-    @property
     def answers(self) -> dict[Question, list[JsonGrid]]:
         """The attempts at each test input that has an answer. An answer may be equal to the empty entry's grid."""
         return {
             Question(name, number): [self.submission[name][number][attempt] for attempt in ATTEMPTS]
-            for name, course in self._log.courses.items()
+            for name, course in self.courses.items()
             for number in sorted(_answered(self.submission.get(name), course))
         }
 
@@ -141,7 +136,7 @@ class SubmissionInProgress:
         """Mark tasks as finished; those with a problem or without an answer stay to be tried again."""
         no_time = "there was no time for an answer to every test input; try a longer budget"
         for task in tasks:
-            if problem is not None or not self._log.courses[task.id].made_by[1]:
+            if problem is not None or not self.courses[task.id].made_by[1]:
                 self.problems[task.id] = problem or no_time
             self._log.add(task.id, {"ended": self.problems.get(task.id, "")})
         self._write()
@@ -175,23 +170,21 @@ class SubmissionInProgress:
 
     def _take_over(
         self, before: Mapping[str, Any], tasks: Sequence[Task], courses: Mapping[str, TaskCourse]
-    ) -> tuple[dict[str, TaskCourse], list[str]]:
-        """Take over the answers of an earlier solve; return its courses, and the finished tasks that have none.
+    ) -> dict[str, TaskCourse]:
+        """Take over the answers of an earlier solve; return its courses.
 
         An entry that does not fit its task's test inputs is not taken over, nor the entry of a task that has changed.
         """
-        kept, unrecorded = dict(courses) if before else {}, []
+        kept = dict(courses) if before else {}
         for task in tasks:
             entry, course = before.get(task.id), kept.pop(task.id, None)
             if not _fits(entry, task):
                 continue
-            if course is None:  # only its entry is known
-                unrecorded += [task.id] * (len(_answered(entry, None)) == len(entry))
-            elif course.content == begin_course(task).content:
-                kept[task.id] = course
-            else:
+            anew = begin_course(task, ended=course is None and len(_answered(entry, None)) == len(entry))
+            if course is not None and course.content != anew.content:
                 self.changed.append(task.id)
                 continue
+            kept[task.id] = course or anew
             self.submission[task.id] = entry
         named = {task.id for task in tasks}
         for task_id in [task_id for task_id in before if task_id not in named]:
@@ -199,7 +192,7 @@ class SubmissionInProgress:
             if empty is None or (_is_entry(before[task_id]) and len(before[task_id]) == len(empty)):
                 self.submission[task_id] = before[task_id]
             self.others += empty is None
-        return kept, unrecorded
+        return kept
 
 
 def write_sets(path: Path, submission: Submission, sets: Mapping[str, Sequence[tuple[Task, Task]]]) -> list[Path]:
@@ -221,31 +214,19 @@ def write_sets(path: Path, submission: Submission, sets: Mapping[str, Sequence[t
 
 def _refuse_other_settings(path: Path, before: VoteLine, now: VoteLine) -> None:
     """Refuse to mix answers of different models or recipes."""
-    old, new = (_flat(about["settings"]) for about in (before, json.loads(json.dumps(now))))
-    differences = []
-    for name in dict.fromkeys((*new, *old)):
-        if old.get(name) == new.get(name):
-            continue
+    changes = []
+    for name, *values in differences(before["settings"], json.loads(json.dumps(now["settings"]))):
         if name == "weights":
             was, model = before["model"], now["model"]
-            differences.append(f"model {was}, now {model}" if was != model else f"other weights of the model {model}")
+            changes.append(f"model {was}, now {model}" if was != model else f"other weights of the model {model}")
         else:
-            values = ("the default" if one.get(name) is None else one[name] for one in (old, new))
-            differences.append(f"--{name.replace('_', '-')} {', now '.join(map(str, values))}")
-    if differences:
+            was, value = ("the default" if one is None else one for one in values)
+            changes.append(f"--{name.replace('_', '-')} {was}, now {value}")
+    if changes:
         raise CharmError(
-            f"{path} was solved with other settings ({'; '.join(differences)}); use the earlier ones to "
+            f"{path} was solved with other settings ({'; '.join(changes)}); use the earlier ones to "
             "resume it, choose another --out, or use --replace to start over"
         )
-
-
-def _flat(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return settings by their names on the command line."""
-    flat: dict[str, Any] = {}
-    for name, value in settings.items():
-        inner = {f"{name}.{key}": one for key, one in value.items()} if isinstance(value, dict) else {}
-        flat |= inner or {name: value}
-    return flat
 
 
 def _is_entry(entry: object) -> TypeGuard[list[dict[str, JsonGrid]]]:

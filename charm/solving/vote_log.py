@@ -103,10 +103,11 @@ def votes_file(submission: Path) -> Path:
     return submission.with_suffix(".votes.jsonl")
 
 
-def begin_course(task: Task) -> TaskCourse:
-    """Return the course of a task before anything happened: with a hash of what a solver sees of it, in order."""
+def begin_course(task: Task, ended: bool = False) -> TaskCourse:
+    """Return the course of a task without rounds, with a hash of what a solver sees of it, in order."""
     content = hashlib.sha256(json.dumps(task_to_json(task.blind())).encode()).hexdigest()
-    return TaskCourse([digits(pair.input) for pair in task.test], content)
+    lines = [_line(task.id, {"ended": ""})] if ended else []
+    return TaskCourse([digits(pair.input) for pair in task.test], content, lines)
 
 
 def round_json(solution: Solution, questions: Sequence[Question], shown: int = SHOWN) -> VoteLine:
@@ -158,9 +159,8 @@ class VoteLog:
 
     def add(self, name: str, line: VoteLine) -> None:
         """Add a round of votes on a task or, as {"ended": problem}, its end; `flush` writes it."""
-        line = {"task": name, **line, "time": round(time.time(), 1)}
-        self.courses[name].lines.append(line)
-        self._waiting.append(line)
+        self._waiting.append(_line(name, line))
+        self.courses[name].lines.append(self._waiting[-1])
 
     def flush(self) -> None:
         """Write the lines that wait, or raise and keep them."""
@@ -173,6 +173,10 @@ class VoteLog:
         self._waiting, self._failed = [], False
 
 
+def _line(name: str, content: VoteLine) -> VoteLine:
+    return {"task": name, **content, "time": round(time.time(), 1)}
+
+
 def _text(lines: Iterable[VoteLine]) -> str:
     return "".join(json.dumps(line) + "\n" for line in lines)
 
@@ -183,12 +187,10 @@ def read_log(submission: Path) -> tuple[VoteLine, dict[str, TaskCourse]]:
     Any other damaged line is left out: a kill may have cut it short, or it is still being written.
     """
     path = votes_file(submission)
-    try:
-        about, *lines = path.read_text(errors="replace").splitlines() or [""]
-    except FileNotFoundError:
+    if not path.exists():
         return {}, {}
-    except OSError as error:
-        raise CharmError(f"{path} cannot be read ({error.strerror or error})") from error
+    with charm_errors(f"{path} cannot be read", OSError):
+        about, *lines = path.read_text(errors="replace").splitlines() or [""]
     found: VoteLine = {}
     courses: dict[str, TaskCourse] = {}
     with suppress(CharmError):

@@ -1,4 +1,4 @@
-"""Jobs shared by several processes, one for each device. A job that fails, or kills its process, costs only itself.
+"""Jobs done in this process, or in one for each device. A job that fails, or kills its process, costs only itself.
 
 A process sends ("ready", None) once it can take jobs. For each job it sends any number of ("news", content), and then
 ("done", problem): the problem is None, or why the job has no result. A process that must not continue sends
@@ -8,19 +8,20 @@ A process sends ("ready", None) once it can take jobs. For each job it sends any
 from __future__ import annotations
 
 import math
+import multiprocessing
+import traceback
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
+from pathlib import Path
 from typing import Any
 
 from charm import processes
 
 TRIES = 2  # of a job whose process failed; the second is in a fresh process
-
-Start = Callable[[str], tuple[BaseProcess, Connection]]
 
 
 @dataclass(eq=False)
@@ -54,7 +55,7 @@ class Crew:
     def __init__(
         self,
         jobs: Iterable[CrewTask],
-        start: Start,
+        start: Callable[[str], tuple[BaseProcess, Connection]],
         order: Callable[[CrewTask, int], Any],
         news: Callable[[CrewTask, Any], None],
         ended: Callable[[CrewTask, str | None], None],
@@ -63,6 +64,37 @@ class Crew:
         self.start, self.order, self.news, self.ended = start, order, news, ended
         self.workers: dict[Connection, Worker] = {}
         self.lost = "no device"  # why the last device was given up
+
+    def run_here(self, work: Callable[[Any, Callable[[Any], None]], str | None], retry: bool) -> None:
+        """Do jobs in this process, until one fails unexpectedly: it and those after it wait for `run`.
+
+        The failure may have harmed this process for good, as an error of CUDA does. `work(order, tell)` does a job; an
+        exception of who receives its news is no fault of the job. Without `retry` all exceptions are passed on.
+        """
+        refused: list[Exception] = []  # by who receives the news
+
+        def tell(content: Any) -> None:
+            try:
+                self.news(self.waiting[0], content)
+            except Exception as error:
+                refused.append(error)
+                raise
+
+        while self.waiting:
+            job = self.waiting[0]
+            try:
+                problem = work(self.order(job, len(self.waiting)), tell)
+            except Exception as error:
+                if refused or not retry:
+                    raise
+                problem = failure(error)
+                if not multiprocessing.current_process().daemon:  # which may start no process
+                    job.tries, job.problem = 1, problem
+                    return
+            if refused:
+                raise refused[0]
+            self.waiting.popleft()
+            self.ended(job, problem)
 
     def run(self, devices: Sequence[str]) -> None:
         """Do all jobs. A device whose process cannot get ready is given up, and the others take over."""
@@ -133,3 +165,11 @@ class Crew:
             self.ended(job, reason)
         if self.waiting:
             self._start(worker.device)
+
+
+def failure(error: Exception) -> str:
+    """Put an unexpected exception on one line: its type, its message and where it was raised."""
+    message = str(error).strip().splitlines()
+    at = traceback.extract_tb(error.__traceback__)[-1:]
+    where = "".join(f" ({Path(frame.filename).name}, line {frame.lineno})" for frame in at)
+    return f"{type(error).__name__}{f': {message[0]}' if message else ''}{where}"

@@ -166,7 +166,7 @@ def assemble(tasks: TaskSet, config: DataConfig, instances: Instances | None = N
         rows = instances.add(task.id, _views(config, role, task, pool))
         visible = task.train if role == "evaluate" else task.pairs
         repeats = times[role] * (max(1, round(config.views / len(rows))) if config.balanced else 1)
-        for side, chosen in _by_side(visible, _bound(task) if role == "evaluate" else None, config.sides):
+        for side, chosen in _by_side(visible, longest_side(task) if role == "evaluate" else None, config.sides):
             numbers = np.arange(len(pairs), len(pairs) + len(chosen), dtype=np.int32)
             pairs.extend(chosen)
             blocks[side] += _blocks(config, instances, task.id, IndexBlock(numbers, rows, repeats))
@@ -184,7 +184,7 @@ def assemble(tasks: TaskSet, config: DataConfig, instances: Instances | None = N
             blocks[side] += _blocks(config, instances, task_id, IndexBlock(numbers, rows))
         first += len(made)
 
-    questions, bounds = questions_of(asked), tuple(_bound(task) for task in asked for _ in task.test)
+    questions, bounds = questions_of(asked), tuple(longest_side(task) for task in asked for _ in task.test)
     dataset = Dataset(
         config,
         instances,
@@ -316,7 +316,7 @@ def _sources(config: DataConfig) -> Iterator[tuple[Role, Source]]:
                 yield role, load_source(name, config.data)
 
 
-def _bound(task: Task) -> int:
+def longest_side(task: Task) -> int:
     """Return the longest side of all grids of the task that a solver may see."""
     return max(max(grid.shape) for pair in task.blind().pairs for grid in pair.grids())
 

@@ -40,18 +40,11 @@ from charm.tasks.sources import ARC_SPLITS, CONCEPT_ARC, Source, load_available,
 from charm.tasks.task import Pair, Task, digits, task_from_json, task_to_json
 from charm.tasks.view import COLORS, VIEWS, View
 from charm.web.samples import Generators, Sampler, available
-from charm.web.solving import SHOWN
 from charm.web.watching import watched_json, watched_task_json
 
 Query = Mapping[str, str]
 
-TITLES = {
-    "arc1/training": "ARC-AGI-1 training",
-    "arc1/evaluation": "ARC-AGI-1 evaluation",
-    "arc2/training": "ARC-AGI-2 training",
-    "arc2/evaluation": "ARC-AGI-2 evaluation",
-    CONCEPT_ARC: "ConceptARC",
-}
+TITLES = {name: name.replace("arc", "ARC-AGI-").replace("/", " ") for name in ARC_SPLITS} | {CONCEPT_ARC: "ConceptARC"}
 EXAMPLE = {"set": "arc2/training", "task": "ca8de6ea"}  # small, and unknown to the model that comes with CHARM
 CANVASES = ("full", "pair", "puzzle")
 MODES: dict[Mode, str] = {
@@ -63,7 +56,6 @@ MODES: dict[Mode, str] = {
 GLANCE = 20  # updates between the interim votes that the browser shows
 RATE_LINES = 20  # newest lines of metrics used for the update rate
 MAX_NUMBER = 2**53 - 1  # the largest exact integer in a browser
-TOKEN_DIGITS = "0123456789ab"
 
 
 @dataclass(frozen=True)
@@ -277,8 +269,8 @@ def canvas_side(canvas: str, task: Task, pair: Pair) -> int:
 
 
 def token_text(tokens: Tokens) -> str:
-    """Write tokens as rows of base-12 digits, "0123/45ab"."""
-    return "/".join("".join(TOKEN_DIGITS[token] for token in row) for row in tokens.tolist())
+    """Write the twelve tokens as rows of digits, "0123/45ab"."""
+    return "/".join("".join(f"{token:x}" for token in row) for row in tokens.tolist())
 
 
 def _generators_of(library: Library, task_id: str) -> list[str]:
@@ -313,8 +305,7 @@ def run_json(library: Library, query: Query, now: float | None = None) -> JsonOb
     run: Path = chosen(query, "run", library.runs)
     domain = domain_of(run)
     lines = read_metrics(run)
-    settings = read_sealed(run / "config.json")
-    planned = settings.get("steps")
+    planned = read_sealed(run / "config.json").get("steps")
     steps: int | None = planned if isinstance(planned, int) else None
     step = int(lines[-1]["step"]) if lines else 0
     rate = updates_per_second(lines)
@@ -353,7 +344,7 @@ def updates_per_second(lines: Sequence[JsonObject]) -> float | None:
 def watch_json(library: Library, query: Query) -> JsonObject:
     path: Path = chosen(query, "solve", library.solves)
     if "task" in query:
-        return watched_task_json(path, query["task"], library.sources.values(), SHOWN)
+        return watched_task_json(path, query["task"], library.sources.values())
     return watched_json(path, query["solve"])
 
 

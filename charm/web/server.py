@@ -48,20 +48,11 @@ POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
+STATIC = files("charm.web") / "static"
 HTML, JSON = "text/html; charset=utf-8", "application/json"
-CLOSED = b"""<!DOCTYPE html>
-<html lang="en"><meta charset="utf-8"><title>CHARM</title>
-<h1>This address does not open the viewer</h1>
-<p>The terminal in which you started <code>charm view</code> shows the full address. Open that one.</p>
-<p>The long word in it is a secret, so that no one else on this machine can look at your runs. It is new at every start,
-so an old bookmark does not work.</p>
-<p>If your browser showed this page in place of the viewer right after the start, someone else may have used its link,
-which works once: stop <code>charm view</code> and start it again.</p>
-</html>
-"""
 
 
-class Refused(Exception):
+class Refused(CharmError):
     """A refused request, with its HTTP status and the reason."""
 
     def __init__(self, status: int, reason: str) -> None:
@@ -125,11 +116,10 @@ class Viewer(ThreadingHTTPServer):
 
 def _texts(start: Mapping[str, Any]) -> dict[str, tuple[str, bytes]]:
     """Return content type and content of every static page, by name; the front page has none."""
-    static = files("charm.web") / "static"
     data = f'<script type="application/json" id="data">{script_json(start)}</script>'
-    index = (static / "index.html").read_text("utf-8").replace("<!-- data -->", data)
-    style = STYLE + (static / "view.css").read_text("utf-8")
-    scripts = {name: (static / name).read_text("utf-8") for name in SCRIPTS}
+    index = (STATIC / "index.html").read_text("utf-8").replace("<!-- data -->", data)
+    style = STYLE + (STATIC / "view.css").read_text("utf-8")
+    scripts = {name: (STATIC / name).read_text("utf-8") for name in SCRIPTS}
     scripts["drawing.js"] = DRAWING
     return {
         "": (HTML, index.encode()),
@@ -196,10 +186,8 @@ class Handler(BaseHTTPRequestHandler):
                 self.server.solving.looked_at = time.monotonic()
                 body = self._body() if self.command == "POST" else {}
                 self._answer(name, dict(parse_qsl(query, keep_blank_values=True)), body)
-        except Refused as refusal:
-            self._send_json(refusal.status, {"error": str(refusal)})
         except CharmError as error:
-            self._send_json(400, {"error": str(error)})
+            self._send_json(error.status if isinstance(error, Refused) else 400, {"error": str(error)})
         except (ConnectionError, TimeoutError):
             raise  # no one is left to answer
         except Exception as error:
@@ -229,7 +217,7 @@ class Handler(BaseHTTPRequestHandler):
                 viewer.tickets.remove(first)
             self._send(303, HTML, b"", {"Location": f"/{viewer.secret}/"})
             return False
-        self._send(403, HTML, CLOSED)
+        self._send(403, HTML, (STATIC / "closed.html").read_bytes())
         return False
 
     def _answer(self, name: str, query: dict[str, str], body: dict[str, Any]) -> None:

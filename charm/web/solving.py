@@ -24,7 +24,6 @@ from charm.web.watching import votes_json
 
 LONGEST_BUDGET = 86_400.0  # a day of seconds
 UNWATCHED = 600.0  # seconds without a page after which a solve ends; a page in the background asks every minute
-SHOWN = 10  # maximum number of candidates per test input
 
 
 @dataclass(eq=False)
@@ -101,7 +100,7 @@ class Solving:
                 "text": job.text,
                 "seconds": round(job.seconds or time.monotonic() - job.began, 1),
                 "known": job.known,
-                **votes_json([digits(pair.input) for pair in job.task.test], job.rounds, SHOWN),
+                **votes_json([digits(pair.input) for pair in job.task.test], job.rounds),
             }
 
     def submission(self) -> Submission:

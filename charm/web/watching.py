@@ -15,6 +15,7 @@ from charm.tasks.sources import Source
 
 # Of a round; older files lack "sure", and "counted" is there where that is known.
 NAMES = ("updates", "views", "cast", "sure", "loss", "exact", "doubt", "counted")
+SHOWN = 10  # maximum number of candidates per test input
 LEADING = 3  # a candidate that was once among the top 3 is followed from vote to vote
 
 
@@ -25,13 +26,13 @@ def courses(rounds: Sequence[VoteLine], test: int) -> list[JsonObject]:
     return [{"grid": grid, "votes": [ranked.get(grid, 0) for ranked in votes]} for grid in leading]
 
 
-def votes_json(inputs: Sequence[str], rounds: Sequence[VoteLine], shown: int) -> JsonObject:
+def votes_json(inputs: Sequence[str], rounds: Sequence[VoteLine]) -> JsonObject:
     """Return the newest candidates of every test input, and how their votes changed."""
     newest: VoteLine = dict(rounds[-1]) if rounds else {"tests": [[] for _ in inputs]}
     return {
         **{name: newest[name] for name in NAMES if rounds and name in newest},
         "inputs": list(inputs),
-        "tests": [ranked[:shown] for ranked in newest["tests"]],
+        "tests": [ranked[:SHOWN] for ranked in newest["tests"]],
         "rounds": [{name: one[name] for name in ("seconds", "updates", "views", "cast")} for one in rounds],
         "courses": [courses(rounds, test) for test in range(len(inputs))],
     }
@@ -53,7 +54,7 @@ def _summary(task_id: str, task: TaskCourse) -> JsonObject:
     return {"id": task_id, "state": state_of(task), **counts, "votes": votes}
 
 
-def watched_task_json(path: Path, task_id: str, sources: Iterable[Source], shown: int) -> JsonObject:
+def watched_task_json(path: Path, task_id: str, sources: Iterable[Source]) -> JsonObject:
     """Return the votes on one task of a solve, with the truth if a set has this task with its answers."""
     about, tasks = read_course(path)
     if task_id not in tasks:
@@ -68,7 +69,7 @@ def watched_task_json(path: Path, task_id: str, sources: Iterable[Source], shown
         "model": about["model"],
         "text": task.problem or "",
         "known": known,
-        **votes_json(task.inputs, task.rounds, shown),
+        **votes_json(task.inputs, task.rounds),
     }
 
 

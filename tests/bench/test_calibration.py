@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks.calibration import MOST_ERROR, calibration_error, count, held_out, main
+from benchmarks.calibration import MOST_ERROR, Case, calibration, calibration_error, count, held_out, main
 from benchmarks.records import read_record
-from charm.evaluation.calibration import RECORD, Case, calibration, read_calibration
+from charm.evaluation.calibration import RECORD, read_calibration
 from charm.evaluation.ranking import Candidate
 from charm.files import fingerprint, read_json
 from charm.solving.solution import Solution

@@ -45,14 +45,14 @@ def test_presets_are_timed_beside_the_first(monkeypatch: pytest.MonkeyPatch, tmp
     monkeypatch.setattr(bench_lm, "lm_preset", preset)
     here = Place(torch.device("cpu"))
     found = bench_lm.measure_lm(["stock", "engram"], LMBench(seconds=0.05), here)
-    assert [one.preset for one in found] == ["stock", "engram"]
+    assert [one["preset"] for one in found] == ["stock", "engram"]
     with pytest.raises(CharmError, match="no prepared text here"):
         bench_lm.measure_lm(["stock"], LMBench(data=tmp_path / "nowhere", seconds=0.05), here)
     for one in found:
-        assert one.cost == pytest.approx(one.update_seconds / found[0].update_seconds)
-        assert one.tokens_per_second == pytest.approx(8 * TOY_GPT.length / one.update_seconds)
-        assert one.loss == pytest.approx(found[0].loss, rel=0.1)
-        assert one.share == pytest.approx(one.tflops / one.ceiling_tflops)
+        assert one["cost"] == pytest.approx(one["update_seconds"] / found[0]["update_seconds"])
+        assert one["tokens_per_second"] == pytest.approx(8 * TOY_GPT.length / one["update_seconds"])
+        assert one["loss"] == pytest.approx(found[0]["loss"], rel=0.1)
+        assert one["share"] == pytest.approx(one["tflops"] / one["ceiling_tflops"])
 
 
 def test_a_model_that_diverges_is_not_timed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -103,12 +103,12 @@ def test_a_writer_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
     small = replace(base.reasoner, width=32, heads=2, layers=1, inner_multiple=8)
     monkeypatch.setattr(training, "preset", lambda name: replace(base, data=data, reasoner=small))
     found = measure_training("base", 2, "full", Place(torch.device("cpu")), seconds=0.2)
-    (packs,) = found.sides
-    assert (found.batch, found.canvas, found.kernels) == (2048, "none", "plain")
-    assert (found.forward, found.training) == pytest.approx((packs.forward, packs.training))
-    assert found.forward > found.training > 0
-    assert found.training_share == pytest.approx(packs.training_tflops / found.ceiling_tflops)
-    shown, _ = training_table("base", found.batch, [found])
+    (packs,) = found["sides"]
+    assert (found["batch"], found["canvas"], found["kernels"]) == (2048, "none", "plain")
+    assert (found["forward"], found["training"]) == pytest.approx((packs["forward"], packs["training"]))
+    assert found["forward"] > found["training"] > 0
+    assert found["training_share"] == pytest.approx(packs["training_tflops"] / found["ceiling_tflops"])
+    shown, _ = training_table([found])
     assert shown.title == "base, batch 2048 tokens, plain kernels"
 
 
@@ -119,9 +119,9 @@ def test_a_network_with_one_canvas_or_none_is_measured_once() -> None:
 
 def test_quickstart_is_measured() -> None:
     found = measure_training("quickstart", 2, "fit", Place(torch.device("cpu")), seconds=0.01)
-    assert sum(one.share for one in found.sides) == pytest.approx(1)
-    rates = [one.training for one in found.sides]
-    assert min(rates) <= found.training <= max(rates)
-    assert found.forward > found.training
-    assert found.kernels == "plain"
-    assert found.peak_gib is None
+    assert sum(one["share"] for one in found["sides"]) == pytest.approx(1)
+    rates = [one["training"] for one in found["sides"]]
+    assert min(rates) <= found["training"] <= max(rates)
+    assert found["forward"] > found["training"]
+    assert found["kernels"] == "plain"
+    assert found["peak_gib"] is None

@@ -7,21 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from benchmarks.calibration import LEAST, Case, calibration, cases_of, fitted
 from charm.config import to_json
 from charm.errors import CharmError
-from charm.evaluation.calibration import (
-    FEWEST,
-    LEAST,
-    RECORD,
-    Calibration,
-    Case,
-    RightCount,
-    calibration,
-    cases_of,
-    fitted,
-    kind_of,
-    read_calibration,
-)
+from charm.evaluation.calibration import FEWEST, RECORD, Calibration, RightCount, kind_of, read_calibration
 from charm.files import fingerprint, write_sealed
 from charm.paths import RELEASED
 

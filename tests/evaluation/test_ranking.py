@@ -16,6 +16,7 @@ from charm.errors import CharmError
 from charm.evaluation.decode import hash_grid
 from charm.evaluation.protocols import ORDERS, PROTOCOLS, Ballot, Protocol, load_ballots
 from charm.evaluation.ranking import Ranking, rank
+from charm.evaluation.scoring import score
 from charm.runs.archive import Header, write_votes
 from charm.runs.votes import probability
 from charm.tasks.task import Question
@@ -67,7 +68,8 @@ def test_an_empty_prediction_is_a_candidate_like_any_other() -> None:
     assert order(ranking, 1) == [""]
     assert [(one.votes, one.grid.shape) for one in ranking.top(0, 2)] == [(4, (0, 0)), (2, (1, 1))]
     assert len(voters(ranking, ranking.top(0, 1)[0].place)) == 4
-    assert ranking.no_answer.tolist() == [4, 2, 0]
+    outputs = [output for task in score(ranking, dict.fromkeys(QUESTIONS)).tasks for output in task.outputs]
+    assert [output.no_answer_votes for output in outputs] == [4, 2, 0]
 
 
 def test_decay_lets_new_votes_win() -> None:
@@ -160,8 +162,6 @@ def test_ranking_equals_the_slow_one(ballots: list[tuple[list[Entry], float]]) -
         found = [(c.votes, c.weight, c.confidence) for c in ranking.top(question, 1000)]
         assert [votes for votes, *_ in found] == [votes for _, votes, *_ in expected]
         np.testing.assert_allclose([f[1:] for f in found], [e[2:] for e in expected], rtol=1e-14)
-        empty = sum(q == question and not text for entries, _ in ballots for q, text, *_ in entries)
-        assert ranking.no_answer[question] == empty
 
 
 ANY_CONFIDENCE = st.floats(0, 1, width=32)
@@ -187,7 +187,7 @@ def test_ranking_is_bit_for_bit_the_same_in_any_order(
         pieces += [Ballot(hand.votes(*part), 9 - age, weights[age]) for part in (shuffled[:cut], shuffled[cut:])]
     rng.shuffle(pieces)
     other = rank(pieces, QUESTIONS)
-    for name in ("start", "hash_K", "shape_K2", "votes_K", "weight_K", "confidence_K", "no_answer"):
+    for name in ("start", "hash_K", "shape_K2", "votes_K", "weight_K", "confidence_K"):
         np.testing.assert_array_equal(getattr(straight, name), getattr(other, name))
     for place in range(len(straight.hash_K)):
         np.testing.assert_array_equal(straight.grid(place), other.grid(place))

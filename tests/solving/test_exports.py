@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from charm.commands.solve import solve
 from charm.evaluation.ranking import NO_ANSWER
 from charm.solving.benchmarking import write_benchmarking
 from charm.solving.solver import load_tasks
 from charm.solving.submission import write_sets
 from charm.solving.vote_log import TaskCourse, read_course
 from charm.tasks.task import Pair, Question
+from tests.toy.solves import run_solve
 
 
 def test_each_set_has_its_own_submission_with_its_own_ids_and_order(unseen: Path, tmp_path: Path) -> None:
@@ -79,7 +79,7 @@ def test_the_command_exports_what_it_solved(
 ) -> None:
     out = tmp_path / "out.json"
     small = {"steps": 1, "views": 2, "batch": 4, "device": "cpu"}
-    solve((unseen,), checkpoint=base, out=out, format="arc-agi-benchmarking", dollars=3600.0, **small)  # type: ignore[arg-type]
+    run_solve((unseen,), checkpoint=base, out=out, format="arc-agi-benchmarking", dollars=3600.0, **small)
     assert f"attempts for arc-agi-benchmarking in {tmp_path / 'out'}" in capsys.readouterr().err
     submission, courses = json.loads(out.read_text()), read_course(out)[1]
     files = sorted((tmp_path / "out").iterdir())

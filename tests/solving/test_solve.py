@@ -20,6 +20,7 @@ from charm.config import to_json
 from charm.continual.drift import changed_values, snapshot
 from charm.errors import CharmError
 from charm.evaluation.calibration import RECORD, Calibration, RightCount
+from charm.evaluation.predict import Request
 from charm.evaluation.ranking import Candidate, Submission, attempts
 from charm.files import fingerprint, write_sealed
 from charm.models.canvas.backbone import Reasoner
@@ -29,11 +30,11 @@ from charm.models.network import AskedBatch
 from charm.runs.checkpoint import newest_checkpoint
 from charm.solving import group as module
 from charm.solving import solver as solving
-from charm.solving.group import Solver
+from charm.solving.group import Solver, next_views, voting_seconds
 from charm.solving.options import Mode, SolveOptions, WriterRecipe
-from charm.solving.solution import Clock, Publish, Say, Solution, improved, next_views, voting_seconds
+from charm.solving.solution import Clock, Publish, Say, Solution, improved
 from charm.solving.solver import _work, load_tasks, sets_of, solve, solve_devices, sources_of
-from charm.solving.starts import NewRows, fitting_batch
+from charm.solving.starts import VOTE_SHARE, NewRows, fitting_batch
 from charm.solving.vote_log import round_json
 from charm.tasks.dataset import Dataset
 from charm.tasks.keys import MemoryConfig
@@ -43,6 +44,7 @@ from charm.training.adaptation import Adaptation, private_rows
 from charm.training.graphs import UpdateGraphs
 from tests.toy import write_toy_tasks
 from tests.toy.runs import HERE, toy_run
+from tests.toy.solves import run_solve
 
 OPTIONS = SolveOptions(budget=60.0, steps=3, views=12, batch=8)
 
@@ -437,15 +439,15 @@ def counted_votes(ticks: Ticks, patch: pytest.MonkeyPatch) -> list[int]:
     """Let a view vote in a second; what is returned lists the views of every vote."""
     voted: list[int] = []
 
-    def vote(model: object, data: Dataset, votes: dict[int, Any], views: int, *rest: object) -> dict[Any, Any]:
+    def vote(request: Request, place: object, votes: dict[int, Any]) -> dict[int, Any]:
         before = len(votes[0].question_V) if votes else 0
-        ticks.now += views - before
-        votes[0] = Mock(question_V=np.zeros(views, np.int64))  # those of earlier rounds are not made again
-        votes[0].__len__ = lambda self: views
-        voted.append(views)
-        return {question: [] for question in data.questions}
+        assert request.views is not None
+        ticks.now += request.views - before  # those of earlier rounds are not made again
+        voted.append(request.views)
+        return {0: Mock(question_V=np.zeros(request.views, np.int64))}
 
-    patch.setattr(module, "vote", vote)
+    patch.setattr(module, "predict", vote)
+    patch.setattr(module, "ranked_answers", lambda model, data, votes: {question: [] for question in data.questions})
     return voted
 
 
@@ -497,14 +499,12 @@ def test_the_clock_starts_with_the_first_update(base: Path, unseen: Path, monkey
 def agreeing_votes(ticks: Ticks, patch: pytest.MonkeyPatch, *disagree: int) -> list[int]:
     """As `counted_votes`, but all views give one answer, except in the votes of these numbers (from 0)."""
     voted = counted_votes(ticks, patch)
-    count = module.vote
 
-    def vote(model: object, data: Dataset, votes: dict[int, Any], views: int, *rest: object) -> dict[Any, Any]:
-        found = count(model, data, votes, views, *rest)  # type: ignore[arg-type]
-        agreed = views - (len(voted) - 1 in disagree)
-        return {question: [Candidate(np.ones((1, 1), np.uint8), 0, agreed, agreed, 1.0)] for question in found}
+    def ranked(model: object, data: Dataset, votes: object) -> dict[Question, list[Candidate]]:
+        agreed = voted[-1] - (len(voted) - 1 in disagree)
+        return {question: [Candidate(np.ones((1, 1), np.uint8), 0, agreed, agreed, 1.0)] for question in data.questions}
 
-    patch.setattr(module, "vote", vote)
+    patch.setattr(module, "ranked_answers", ranked)
     return voted
 
 
@@ -565,13 +565,13 @@ def test_options_of_writers_are_refused_for_other_models(
     with pytest.raises(CharmError, match=f"--{name} is for writers; a urm learns one task at a time"):
         solve([one(unseen)], base, replace(OPTIONS, **changed), ["cpu"])
     with pytest.raises(CharmError, match=f"--{name} is for writers"):
-        solve_command.solve((unseen,), checkpoint=base, device="cpu", out=tmp_path / "out.json", **changed)
+        run_solve((unseen,), checkpoint=base, device="cpu", out=tmp_path / "out.json", **changed)
     assert not (tmp_path / "out.json").exists()
 
 
 def test_the_plan_by_hand() -> None:
-    assert voting_seconds(1000.0, 0.1, 128) == pytest.approx(19.2)  # voting is cheap: learn longer
-    assert voting_seconds(10.0, 0.1, 128) == 3.0
+    assert voting_seconds(1000.0, 0.1, 128, VOTE_SHARE) == pytest.approx(19.2)  # voting is cheap: learn longer
+    assert voting_seconds(10.0, 0.1, 128, VOTE_SHARE) == 3.0
     assert next_views(8, 128, 0.1, 100.0) == 16
     assert next_views(64, 100, 0.1, 100.0) == 100
     assert next_views(64, 128, 0.1, 1.05) == 74

@@ -13,10 +13,9 @@ import pytest
 import torch
 
 from charm.arc.run import train
-from charm.commands.solve import solve as command
 from charm.devices import has_bfloat16
 from charm.errors import CharmError
-from charm.evaluation.predict import Judgements
+from charm.evaluation.predict import Judgements, Request, predict
 from charm.evaluation.ranking import Candidate, Submission, attempts
 from charm.models.model import CharmModel
 from charm.models.writer import asking, writing
@@ -25,10 +24,10 @@ from charm.models.writer.packs import Packs
 from charm.runs.votes import Votes
 from charm.solving import group as module
 from charm.solving import starts
-from charm.solving.group import Solver, first_views
+from charm.solving.group import Solver, first_round
 from charm.solving.options import Mode, SolveOptions, WriterRecipe
 from charm.solving.scores import interval, measured, scores_table
-from charm.solving.solution import Clock, Publish, Say, Solution, vote
+from charm.solving.solution import Clock, Publish, Say, Solution, ranked_answers
 from charm.solving.solver import choose, groups_of, load_tasks, solve
 from charm.solving.starts import NewVectors, WriterAdaptation, rate_at
 from charm.tasks.dataset import Dataset
@@ -36,6 +35,7 @@ from charm.tasks.sources import Source
 from charm.tasks.task import Question, Task
 from tests.toy import write_toy_tasks
 from tests.toy.runs import HERE
+from tests.toy.solves import run_solve as command
 from tests.toy.writer import count_judged, writer_config
 
 OPTIONS = SolveOptions(budget=600.0, steps=4, views=4, batch=8, writer=WriterRecipe(lr=3e-3, views=8))
@@ -107,13 +107,13 @@ def test_rates_by_hand() -> None:
 
 
 def test_the_first_round_fits_the_time() -> None:
-    assert first_views(0.0, 10.0) == 8  # what a view costs is not known
-    assert first_views(2.0, 10.0) == 5
-    assert first_views(2.0, 100.0) == 8
-    assert first_views(2.0, 1.0) == 1
-    assert first_views(0.0, -1.0) == 1
-    assert first_views(0.0, 10.0, 1) == 1
-    assert first_views(2.0, 100.0, 1) == 8
+    assert first_round(0.0, 10.0) == 8  # what a view costs is not known
+    assert first_round(2.0, 10.0) == 5
+    assert first_round(2.0, 100.0) == 8
+    assert first_round(2.0, 1.0) == 1
+    assert first_round(0.0, -1.0) == 1
+    assert first_round(0.0, 10.0, 1) == 1
+    assert first_round(2.0, 100.0, 1) == 8
 
 
 @pytest.mark.parametrize(
@@ -609,12 +609,14 @@ def test_votes_copy_the_writer_once_for_each_round_and_judge_only_what_is_new(
     judgements: Judgements = {}
     judged_in = []  # how many judgements each round had at its end
     for views in (1, 2, 4, 8):
-        in_rounds = vote(model, data, votes, views, 2, HERE, judgements=judgements)
+        request = Request(model, data, (1,), views, 2, judgements=judgements)
+        votes = predict(request, HERE, votes)
         judged_in.append(len(judgements))
     assert len(copies) == 4 + len({*judged_in} - {0})  # to write, and to judge if there is something new
     read = sum(counts)
     counts.clear()
-    assert confidences(in_rounds) == confidences(vote(model, data, {}, 8, 2, HERE))
+    in_rounds, at_once = votes, predict(Request(model, data, (1,), 8, 2), HERE)
+    assert confidences(ranked_answers(model, data, in_rounds)) == confidences(ranked_answers(model, data, at_once))
     assert read == sum(counts) == len(judgements) > 0
 
 

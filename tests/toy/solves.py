@@ -1,12 +1,20 @@
 """`charm solve` on toy tasks with a toy model, for every test of a solve."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
 from charm.commands.solve import solve
+from charm.solving.options import SolveOptions
 
 SMALL: dict[str, Any] = {"steps": 2, "views": 4, "batch": 4, "device": "cpu"}
+
+
+def run_solve(tasks: tuple[Path, ...], **flags: Any) -> None:
+    """Run the command with these flags."""
+    named = {one.name for one in fields(SolveOptions)} - {"budget"}
+    options = SolveOptions(**{name: flags.pop(name) for name in named & flags.keys()})
+    solve(tasks, options=options, **flags)
 
 
 @dataclass(frozen=True)
@@ -23,4 +31,4 @@ class ToySolve:
 
     def solve(self, *paths: Path, **changes: Any) -> None:
         """Run the command on these files, or on all four tasks."""
-        solve(paths or (self.unseen,), **{"checkpoint": self.base, "out": self.out, **SMALL, **changes})
+        run_solve(paths or (self.unseen,), **{"checkpoint": self.base, "out": self.out, **SMALL, **changes})

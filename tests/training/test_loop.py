@@ -14,7 +14,7 @@ from safetensors import SafetensorError
 
 from charm.arc.presets import PRESETS
 from charm.arc.run import arc_job, train
-from charm.commands.presets import fit_to_device, train_preset
+from charm.commands.train import fit_to_device, train_preset
 from charm.config import to_json
 from charm.devices import Place
 from charm.errors import CharmError
@@ -281,9 +281,9 @@ def test_a_signal_in_the_last_evaluation_leaves_the_run_unfinished(
     with monkeypatch.context() as patch:
         patch.setattr(Logs, "report", signalled)
         with pytest.raises(Terminated):
-            train_preset("charm train", "toy", config, ["--out", str(tmp_path / "run")], train)
+            train_preset("toy", config, ["--out", str(tmp_path / "run")])
     assert "finished" not in capsys.readouterr().out
-    train_preset("charm train", "toy", config, ["--out", str(tmp_path / "run"), "--resume"], train)
+    train_preset("toy", config, ["--out", str(tmp_path / "run"), "--resume"])
     assert "finished; next: charm eval" in capsys.readouterr().out
 
 

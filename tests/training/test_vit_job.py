@@ -192,7 +192,7 @@ def test_a_compiled_vit_is_asked_in_one_shape_and_answers_as_a_plain_one(
             if compiled:
                 solver.compile("on")
                 assert all(parameter.grad is None for parameter in solver.model.parameters())
-            assert solver.compiled is compiled
+            assert solver.model.reasoner.compiled is compiled
             shapes.clear()
             found.append(solved(solver, replace(task, id="new")))
     assert set(shapes) == {(4, True), (VitConfig.solving.filled, False)}
@@ -247,9 +247,9 @@ def test_adaptation_of_a_vit_clips_all_gradients_together(tmp_path: Path) -> Non
 def test_speed_is_measured_in_flops_of_its_shape(tmp_path: Path) -> None:
     config = vit_config(tmp_path)
     with place("cpu") as here:
-        found = measure_job("tiny", "large", config, lambda: arc_job(config, here, quiet), here, 0.01)
-    assert [side.side for side in found.sides] == [64]
-    assert found.training > 0
+        found = measure_job("tiny", "large", config, arc_job, here, 0.01)
+    assert [side["side"] for side in found["sides"]] == [64]
+    assert found["training"] > 0
     forward, training = VARC.flops(64)
     # Ten layers, 1,025 positions: maps of 4 x 512 x 512 and 2 x 512 x 512, and attention; symbols in and out.
     assert forward == 10 * (2 * 1025 * 6 * 512**2 + 4 * 1025**2 * 512) + 4 * 1024 * 48 * 512

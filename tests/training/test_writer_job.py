@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from charm.arc.run import arc_job, train
-from charm.commands.presets import train_preset
+from charm.commands.train import train_preset
 from charm.config import from_json, to_json
 from charm.devices import Place, place
 from charm.errors import CharmError
@@ -89,7 +89,7 @@ def test_a_base_without_evaluated_tasks_names_what_comes_next(
 ) -> None:
     run, config = tmp_path / "run", writer_config(tmp_path)
     config = replace(config, data=replace(config.data, train=config.data.evaluate, evaluate=()))
-    train_preset("charm train", "toy", config, ["--out", str(run)], train)
+    train_preset("toy", config, ["--out", str(run)])
     assert f"finished; next: charm solve TASKS --checkpoint {run}\n" in capsys.readouterr().out
     with place("cpu") as here, pytest.raises(CharmError, match=r"no tasks to evaluate; `charm solve TASKS"):
         evaluate_run(run, "standard", protocol_named("standard"), here)

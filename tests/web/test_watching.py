@@ -4,19 +4,19 @@ from pathlib import Path
 
 import pytest
 
-from charm.commands.solve import solve
 from charm.errors import CharmError
 from charm.tasks.sources import load_source
 from charm.tasks.task import digits
 from charm.web import api
 from charm.web.api import Library
+from tests.toy.solves import run_solve
 
 
 @pytest.fixture(scope="module")
 def solved(toy_tasks: Path, run: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The submission of a solve of four toy tasks."""
     out = tmp_path_factory.mktemp("solved") / "out.json"
-    solve((toy_tasks,), checkpoint=run, steps=2, views=12, batch=4, device="cpu", budget="60", out=out)
+    run_solve((toy_tasks,), checkpoint=run, steps=2, views=12, batch=4, device="cpu", budget="60", out=out)
     return out
 
 
