@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from html import escape
 from itertools import count
@@ -145,7 +145,7 @@ def _headline(
     """Return the lead and the tiles; `asks` is whether the run has tasks to evaluate."""
     tiles, lead = [], "Not evaluated yet: this run folder has no votes. charm eval makes them."
     if not asks:
-        lead = "This run has no tasks to evaluate. charm solve TASKS --checkpoint RUN --score scores it on yours."
+        lead = "This run has no tasks to evaluate. To score it on yours: charm solve TASKS --checkpoint RUN --score"
     if evaluation is not None:
         steps, hidden = len(voting_steps(evaluation.ranking)), evaluation.scores.blind_outputs
         voted = "1 checkpoint" if steps == 1 else f"{steps} checkpoints"
@@ -210,7 +210,8 @@ def _scores(run: Path, evaluation: Evaluation | None, blank: JsonObject | None) 
         rows = []
         for name, found in others.items():
             shown = [percent(found["metrics"], metric) for metric in ("pass@1", "pass@2")]
-            rows.append([name, folder.protocol_of(found), f"{found['step']:,}", *shown, f"{found['puzzles']:,}"])
+            title = "memory zeroed" if name == "blank" else name
+            rows.append([title, folder.protocol_of(found), f"{found['step']:,}", *shown, f"{found['puzzles']:,}"])
         heads = ["evaluation", "protocol", "step", "pass@1", "pass@2", "tasks"]
         parts += ["<section><h2>Evaluations in this folder</h2>", table(heads, rows), "</section>"]
     return ['<div class="tables">', *parts, "</div>"]
@@ -247,7 +248,7 @@ def task_list(tasks: Sequence[JsonObject], sure: str) -> list[str]:
     if not tasks:
         return []
     found = Counter(task["outcome"] for task in tasks)
-    words = _glossary(found, sure)
+    words = _glossary(found, sure, columns=len(tasks) > 1)
     if len(tasks) == 1:
         return [NO_SCRIPT, '<div id="tasks" class="alone">', _task_row(0, tasks[0]), "</div>", words]
     bar = "".join(
@@ -280,12 +281,14 @@ def _needed_second(task: JsonObject) -> bool:
     return task["outcome"] == "solved" and any(test["rank"] == SOLVED_AT for test in task["tests"])
 
 
-def _glossary(found: Container[str], sure: str) -> str:
-    """Explain the words of the tasks below, and of their outcomes."""
+def _glossary(found: Iterable[str], sure: str, columns: bool) -> str:
+    """Explain these outcomes, the confidence and the columns, in an element that opens on a click."""
+    found = {*found}
     meanings = {LABELS.get(one, one): words for one, words in OUTCOME_WORDS.items() if one in found}
     meanings["candidates"] = "all different answers to a test input; the first two are its attempts"
-    meanings |= {title: words for title, words in COLUMNS.values() if words} | {sure: SURE[sure]}
-    meanings["white square"] = "a cell that differs from the right answer"
+    meanings |= {title: words for title, words in COLUMNS.values() if words and columns} | {sure: SURE[sure]}
+    if found != {"blind"}:
+        meanings["white square"] = "a cell that differs from the right answer"
     terms = "".join(f"<p><b>{word}</b>: {meaning}</p>" for word, meaning in meanings.items())
     return f'<details class="soft words"><summary>what the words mean</summary>{terms}</details>'
 
@@ -317,9 +320,9 @@ def task_listing(columns: str, rows: Iterable[str], filters: Iterable[str]) -> l
         *filters,
         '<input id="find" type="search" placeholder="find a task" aria-label="find a task"></div>',
         f'<p class="soft" id="shown">{len(rows)} of {len(rows)} tasks</p>',
-        f'{columns}<div id="tasks">',
+        f'<div>{columns}<div id="tasks">',
         *rows,
-        "</div>",
+        "</div></div>",
     ]
 
 

@@ -16,7 +16,7 @@ from charm.report.answers import JsonObject, TaskGrids, task_entries
 from charm.report.html import SCRIPT, document, tile, write_page
 from charm.report.page import drawing, score_tiles, task_list
 from charm.solving.scores import interval
-from charm.solving.vote_log import TaskCourse, read_course
+from charm.solving.vote_log import TaskCourse, read_course, votes_file
 from charm.tasks.sources import Source
 from charm.tasks.task import Grid, Question, Task, as_grid, digits
 
@@ -40,8 +40,8 @@ def write_solve_page(submission: Path, out: Path, sources: Collection[Source]) -
     grids, found, ranked = {}, {}, {}
     for name, course in courses.items():
         task = match_task(sources, name, course.inputs)
-        asked = [(text, None) for text in course.inputs]
-        grids[name] = TaskGrids.of(task[1]) if task else TaskGrids(course.demos, asked)
+        inputs = [(text, None) for text in course.inputs]
+        grids[name] = TaskGrids.of(task[1]) if task else TaskGrids(course.demos, [*inputs])
         for number in range(len(course.inputs)):
             question = Question(name, number)
             with charm_errors(f"{submission}: not the submission of this solve", *ODD_VALUES):
@@ -60,8 +60,10 @@ def write_solve_page(submission: Path, out: Path, sources: Collection[Source]) -
         low, high = (f"{100 * share:.0f}" for share in between)
         tiles.append(tile("95 % interval", f"{low}\N{EN DASH}{high} %", "of tasks solved"))
     tiles += _cost_tiles(submission.with_suffix(".scores.json"))
+    with charm_errors(f"{votes_file(submission)}: not the votes of a solve", OSError, *ODD_VALUES):
+        lead = _lead(about, courses)
     body = [
-        f'<p class="soft">{escape(_lead(about, courses))}</p>',
+        f'<p class="soft">{escape(lead)}</p>',
         *_unknown(entries, submission),
         *(['<div class="cards">', *tiles, "</div>"] if tiles else []),
         *task_list(entries, sure),

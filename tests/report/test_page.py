@@ -263,7 +263,7 @@ def test_a_run_without_questions_is_not_sent_to_eval(run: Path, tmp_path: Path) 
     known.save(folder / "instances.npz")
     page = read(write_report(tuned))
     text = " ".join(page.text)
-    assert "This run has no tasks to evaluate. charm solve TASKS --checkpoint RUN --score scores it on yours." in text
+    assert "This run has no tasks to evaluate. To score it on yours: charm solve TASKS --checkpoint RUN --score" in text
     assert "charm eval" not in text
     assert "Exact accuracy" in text
     assert "Refinement steps" not in text
@@ -281,7 +281,7 @@ def test_blank_memory_stands_beside(run: Path) -> None:
     assert "memory zeroed 20.00% pass@2 without it" in text
     assert "pass@5 to pass@1000 40.00% 50.00% 20.00% 16.67%" in text
     protocol = "continual (all views, the newest checkpoint, 16 refinement steps)"
-    assert f"blank {protocol} 200 20.00% 20.00% 5" in text
+    assert f"memory zeroed {protocol} 200 20.00% 20.00% 5" in text
     path = run / "eval" / "blank.json"
     write_sealed(path, {**read_sealed(path), "step": 1500})
     assert "memory zeroed 20.00% pass@2 without it at step 1,500" in " ".join(read(write_report(run)).text)

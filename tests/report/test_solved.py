@@ -139,7 +139,8 @@ def test_the_page_of_one_own_task_is_open_and_needs_no_other_file(tmp_path: Path
     assert page.locator("#find, [data-filter], [data-sort], .share-bar, .cards, #examples").count() == 0
     assert page.get_by_role("button", name="next task").count() == 0
     page.click("text=what the words mean")
-    assert "not scored: the right answer is not known" in page.inner_text(".words")
+    terms = [text.partition(":")[0] for text in page.locator(".words p").all_inner_texts()]
+    assert terms == ["not scored", "candidates", "halting"]
     open_file(page, write_pages([out, tasks]))
     assert page.get_by_text("right answer", exact=True).is_visible()
 
@@ -160,10 +161,16 @@ def test_what_cannot_be_shown_is_told_in_a_sentence(solved: Path) -> None:
     with pytest.raises(CharmError, match=r"out\.scores\.json: not the scores of a solve"):
         write_pages([solved])
     scores.unlink()
+    submission = solved.read_text()
     solved.write_text("{}")
     with pytest.raises(CharmError, match=r"out\.json: not the submission of this solve"):
         write_pages([solved])
-    solved.with_suffix(".votes.jsonl").unlink()
+    log = solved.with_suffix(".votes.jsonl")
+    log.write_text(log.read_text().replace('"time": 2.0', '"time": 1e18'))
+    solved.write_text(submission)
+    with pytest.raises(CharmError, match=r"out\.votes\.jsonl: not the votes of a solve"):
+        write_pages([solved])
+    log.unlink()
     with pytest.raises(CharmError, match=r"out\.votes\.jsonl is not the votes of a solve"):
         write_pages([solved])
 
