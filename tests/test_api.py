@@ -115,6 +115,15 @@ def test_a_loaded_model_solves_as_its_run_does_and_is_not_changed(run: Path) -> 
     assert all(torch.equal(value, before[name]) for name, value in model.state_dict().items())
 
 
+def test_a_loaded_model_keeps_how_often_its_answers_are_right() -> None:
+    """What the path of the model gives, a loaded model gives, too; only where everything learns, as was counted."""
+    model = charm.load(device="cpu")
+    for given, mode in ((None, "auto"), (model, "auto"), (model, "full")):
+        small: Any = {"steps": 1, "views": 1, "mode": mode, "device": "cpu", "say": None}
+        assert charm.solve(TASK, given, 60, **small).calibration is not None
+    assert charm.solve(TASK, model, 60, steps=1, views=1, mode="memory", device="cpu", say=None).calibration is None
+
+
 def test_a_solve_on_a_cpu_has_three_minutes_by_default(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     given = []
 

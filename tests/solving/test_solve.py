@@ -19,13 +19,13 @@ from charm.commands.solve import _tell_problems
 from charm.config import to_json
 from charm.continual.drift import changed_values, snapshot
 from charm.errors import CharmError
-from charm.evaluation.calibration import RECORD, Calibration, RightCount
+from charm.evaluation.calibration import Calibration, RightCount
 from charm.evaluation.predict import Request
 from charm.evaluation.ranking import Candidate, Submission, attempts
-from charm.files import fingerprint, write_sealed
+from charm.files import write_sealed
 from charm.models.canvas.backbone import Reasoner
 from charm.models.canvas.training import Canvases, Slots
-from charm.models.model import CharmModel
+from charm.models.model import CALIBRATION, CharmModel, weights_sha256
 from charm.models.network import AskedBatch
 from charm.runs.checkpoint import newest_checkpoint
 from charm.solving import group as module
@@ -218,8 +218,8 @@ def test_a_solve_takes_the_record_of_its_model(tmp_path: Path, unseen: Path) -> 
     run = toy_run(tmp_path, MemoryConfig(rank=8))
     folder = newest_checkpoint(run)
     assert solved(Solver(run, OPTIONS, HERE), one(unseen)).calibration is None
-    right = replace(COUNTED, weights=fingerprint(folder / "model.safetensors")["sha256"])
-    write_sealed(folder / RECORD, to_json(right))
+    right = replace(COUNTED, weights=weights_sha256(CharmModel.from_pretrained(folder).state_dict()))
+    write_sealed(folder / CALIBRATION, to_json(right))
     assert solved(Solver(run, OPTIONS, HERE), one(unseen)).calibration == right
     assert solved(Solver(run, replace(OPTIONS, mode="full"), HERE), one(unseen)).calibration is None
 
