@@ -121,7 +121,7 @@ def solve(
             )
             _write_scores(path.with_suffix(".scores.json"), scores, json)
         if format == "arc-agi-benchmarking":
-            _write_benchmarking(begun, loaded, model, None if dollars is None else dollars * took * len(devices) / 3600)
+            _write_benchmarking(begun, loaded, None if dollars is None else dollars * took * len(devices) / 3600)
         if begun.problems or skipped:
             _tell_problems(begun.problems, found, len(left), len(skipped))
             sys.exit(1)
@@ -161,13 +161,13 @@ def _solve_left(
     return found, clock.waited
 
 
-def _write_benchmarking(begun: SubmissionInProgress, tasks: list[Task], model: Path, dollars: float | None) -> None:
+def _write_benchmarking(begun: SubmissionInProgress, tasks: list[Task], dollars: float | None) -> None:
     """Write the folder of the official benchmark: OUT without .json."""
     from charm.solving.benchmarking import write_benchmarking
 
     folder = begun.path.with_suffix("")
-    write_benchmarking(folder, tasks, begun.answers, begun.courses, model.absolute().name, dollars)
-    say(f"attempts for arc-agi-benchmarking in {folder}")
+    write_benchmarking(folder, tasks, begun.answers, begun.courses, begun.about, dollars or 0.0)
+    say(f"attempts for arc-agi-benchmarking in {folder}{'' if dollars else '; their cost is 0 without --dollars'}")
 
 
 def _submission_name(tasks: list[Task]) -> Path:
