@@ -33,12 +33,17 @@ class Solution:
     """Ranked answers to every test input of a task, and how they were produced."""
 
     answers: dict[Question, list[Candidate]]
+    """All candidates for each test input, best first."""
     updates: int
+    """Updates that were made on the demonstrations before these votes."""
     views: int
     """Views that voted; 0 if there was no time for a vote on every test input."""
     loss: float
+    """Loss of the last updates."""
     exact_accuracy: float
+    """Share of the demonstrations that were right in every cell in the last updates."""
     seconds: float
+    """Seconds from the first update to these votes."""
     diverged: bool = False
     """Whether learning was given up because it diverged; the answers are those from before it."""
     per_view: int = 1
