@@ -166,7 +166,8 @@ class Solution:
         for question in self.answers:
             blocks = [block("\n".join(caption), grid) for caption, grid in self._attempts(question)]
             drawn += row(blocks or ["no answer"], str(question))
-        return drawn + "".join(f"<div>{escape(note)}</div>" for note in self._notes)
+        notes = (f"<b>{escape(note)}</b>" if note == self.doubt else escape(note) for note in self._notes)
+        return drawn + "".join(f"<div>{note}</div>" for note in notes)
 
 
 class Solutions(dict[str, Solution]):

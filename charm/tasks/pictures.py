@@ -35,7 +35,7 @@ PALETTE = (
 )
 LINE = "#555555"  # between cells
 HATCH = "#5c4f33"
-ROW = "display:flex;flex-wrap:wrap;align-items:center;gap:6px 20px;margin:6px 0"
+ROW = "display:flex;flex-wrap:wrap;align-items:flex-start;gap:6px 20px;margin:6px 0"
 BLOCK = "display:inline-flex;flex-direction:column;gap:4px;font:12px sans-serif;white-space:pre-line"
 PAIR = "display:flex;align-items:center;gap:8px;font:18px sans-serif"
 
