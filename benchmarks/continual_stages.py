@@ -14,9 +14,11 @@ from __future__ import annotations
 import argparse
 import shutil
 import time
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from statistics import median
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -28,11 +30,14 @@ from charm.continual.run import StreamOptions, run_stream
 from charm.continual.streams import TaskStream
 from charm.devices import place
 from charm.drawing import figures
-from charm.drawing.figures import Point
+from charm.drawing.figures import Point, Series
 from charm.runs.checkpoint import folder_of, steps_of
 from charm.tasks.keys import MemoryConfig
 from charm.tasks.task import Pair, Task
 from charm.training.adaptation import Recipe
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 RULES = (np.fliplr, np.flipud, np.rot90, np.transpose)
 
@@ -99,6 +104,16 @@ def smoothed(values: list[float], parts: int = 20) -> list[Point]:
     return [Point(size * n + 1.5 + len(one) / 2, (median(one),)) for n, one in enumerate(chunks)]
 
 
+def costs_figure(panels: Mapping[str, Series]) -> Figure:
+    """Draw the cost of each stage in streams of several lengths, one panel for each kind of cost."""
+    figure, axes = figures.new_figure(len(panels))
+    for one, (title, series) in zip(axes, panels.items(), strict=True):
+        figures.draw_bands(one, series, list(series))
+        one.set(xscale="log", xlabel="stage", ylabel=title)
+        one.set_ylim(0, 1.4 * one.get_ylim()[1])
+    return figures.with_legend(figure, next(iter(panels.values())), axes[0])
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--stages", type=int, nargs="+", default=[10, 100, 1000])
@@ -128,7 +143,7 @@ def main() -> None:
         title: {f"{n:,} stages": smoothed(one[name]) for n, one in found.items()}
         for name, title in (("seconds", "processor seconds per stage"), ("bytes", "bytes per stage"))
     }
-    figures.save(figures.cl_costs(panels), out / "stages.png")
+    figures.save(costs_figure(panels), out / "stages.png")
     for n, one in found.items():
         seconds, size = (f"{median(one[name]):.4g}" for name in ("seconds", "bytes"))
         print(f"{n:,} stages: median {seconds} s and {size} bytes per stage")

@@ -26,12 +26,12 @@ import hashlib
 import json
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # threads that spin slow each other down on a shared CPU
 
@@ -59,6 +59,9 @@ from charm.tables import Table, spread_text
 from charm.tasks.sources import load_source
 from charm.tasks.task import Task
 from charm.training.adaptation import Recipe, Scope
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 LONGEST = 10  # side of the largest visible grid
 
@@ -286,6 +289,20 @@ def learning_forgetting(results: Sequence[dict[str, Any]]) -> dict[str, Series]:
     return dict(panels)
 
 
+def learning_forgetting_figure(panels: Mapping[str, Series]) -> Figure:
+    """Draw accuracy right after learning against forgetting, one curve for each method over its settings.
+
+    The x of a point is the accuracy forgotten, in points.
+    """
+    figure, axes = figures.new_figure(len(panels))
+    labels = list(dict.fromkeys(label for series in panels.values() for label in series))
+    for one, (title, series) in zip(axes, panels.items(), strict=True):
+        figures.draw_points(one, {label: series.get(label, ()) for label in labels}, joined=True)
+        one.set(xlabel=f"forgetting of {title} (points)", ylabel="learned: pass@2 right after a task (%)")
+        figures.start_at_zero(one)
+    return figures.with_legend(figure, panels[next(iter(panels))], axes[0])
+
+
 def trials_table(part: str, results: Sequence[dict[str, Any]]) -> Table:
     """Return a line for each method and setting, means over orders and bases."""
     groups: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
@@ -401,7 +418,7 @@ def report(out: Path, size: str, folder: Path | None = None) -> None:
             written[part] = {"columns": table.columns, "rows": table.rows}
     panels = learning_forgetting(results)
     if any(panels.values()):
-        figures.save(figures.cl_learning_forgetting(panels), out / "learning_forgetting.png")
+        figures.save(learning_forgetting_figure(panels), out / "learning_forgetting.png")
     difference, by_tasks = advantage(results)
     frozen = [one["summary"] for one in results if one["trial"]["scope"] == "rows"]
     changed = sum(one["changed_values"] for one in frozen)

@@ -1,7 +1,8 @@
 """Questions about the flagship that are answered on one GPU, several variants side by side.
 
 python -m benchmarks.flagship NAME FOLDER --seconds 480    learn one variant and measure it
-python -m benchmarks.flagship vote FOLDER --views 16       let its weights vote on the tasks, and score them
+python -m benchmarks.flagship vote FOLDER --views 16       let its weights vote on the tasks, and score them;
+                                                           with those of others: --others FOLDER2 FOLDER3
 python -m benchmarks.flagship gather FOLDER RECORD         make a record of all variants in a folder
 
 A long training is made in pieces: `large P1 --rates 1 1`, then `large P2 --start P1/weights --rates 1 0.8`, and so on;
@@ -21,7 +22,7 @@ from __future__ import annotations
 import argparse
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -41,6 +42,7 @@ from charm.models.writer.config import WriterConfig
 from charm.models.writer.network import Writer
 from charm.paths import data_dir, released_model
 from charm.runs.settings import TrainConfig
+from charm.runs.votes import Votes
 from charm.solving.options import SolveOptions, WriterRecipe
 from charm.solving.solution import ranked_answers
 from charm.solving.solver import choose
@@ -82,6 +84,7 @@ class Setting:
     """Weights to continue from; None: the released base's, or none for a base."""
     rates: tuple[float, float] | None = None
     """Share of the full rates at the start and at the end of the time; None: the variant's own."""
+    seed: int = 0
 
 
 @dataclass
@@ -237,7 +240,7 @@ def solve_now(setting: Setting) -> Variant:
     compiled = "on" if here.device.type == "cuda" else "off"
     recipe = WriterRecipe(tokens=setting.tokens or SOLVE_TOKENS, rehearse=0.5, compile=compiled)  # type: ignore[arg-type]
     data_config = DataConfig(views=LEARNED_VIEWS, balanced=True, fixed_colors="output-only")
-    start = NewVectors(model, data_config, SolveOptions(budget=480, writer=recipe), here)
+    start = NewVectors(model, data_config, SolveOptions(budget=480, writer=recipe, seed=setting.seed), here)
     data = start.prepare(tasks, 480)
     learning = start.adaptation()
     return Variant(start.model, data, learning.update, lambda: probe_unseen(start.model, data, tasks, setting.views))
@@ -255,7 +258,7 @@ def cooked(more: str = "", **changes: Any) -> Any:
         for name, values in own.items():
             config = replace(config, **{name: replace(getattr(config, name), **values)})
         config = config.sized(tokens=setting.tokens or config.tokens)
-        config = replace(config, start=str(setting.start or ""))
+        config = replace(config, start=str(setting.start or ""), seed=setting.seed)
         tasks = load_task_set(config.data)
         data = with_rules(tasks, config.data, more) if more else assemble(tasks, config.data)
         variant = train_variant(config, setting, 100, 0.4, data)
@@ -362,6 +365,7 @@ def learn(name: str, options: argparse.Namespace) -> None:
             "seconds": round(took, 1),
             "updates": updates,
             "kernels": options.kernels,
+            "seed": options.seed,
             "lines": lines,
         }
         write_atomically(out / "record.json", json.dumps(record) + "\n")
@@ -379,8 +383,11 @@ def show(name: str, line: Line) -> None:
     print(f"{name} {json.dumps(short)}", flush=True)
 
 
-def vote(folder: Path, views: int, device: str, count: int, skip: int) -> None:
-    """Score the votes of a variant's weights on evaluated tasks, ranked as `charm solve` ranks them."""
+def vote(folder: Path, others: Sequence[Path], views: int, device: str, count: int, skip: int) -> None:
+    """Score the votes of a variant's weights on evaluated tasks, ranked as `charm solve` ranks them.
+
+    The weights in other folders vote together with them.
+    """
     tasks = choose(list(load_source(EVALUATED).tasks), count, skip=skip)
     config = replace(
         preset("base").data,
@@ -393,16 +400,19 @@ def vote(folder: Path, views: int, device: str, count: int, skip: int) -> None:
         without=(),
     )
     with place(device) as here:
-        model = CharmModel.from_pretrained(folder / "weights", here.device)
-        data = load_dataset(config, model.instances.copy())
-        model.grow(data.instances)
-        began = time.monotonic()
-        votes = predict(Request(model, data, model.config.reasoner.voting_steps, views), here)
-        ranked = ranked_answers(model, data, votes)
+        began, votes = time.monotonic(), list[Votes]()
+        for each in (folder, *others):
+            model = CharmModel.from_pretrained(each / "weights", here.device)
+            data = load_dataset(config, model.instances.copy())
+            model.grow(data.instances)
+            votes += predict(Request(model, data, model.config.reasoner.voting_steps, views), here).values()
+        ranked = ranked_answers(model, data, dict(enumerate(votes)))
         grids = {question: [one.grid for one in some] for question, some in ranked.items()}
         scores = score_grids(grids, answers_of(tasks))
-        found = {"folder": folder.name, "views": views, "seconds": time.monotonic() - began, **scores.to_json()}
-        write_atomically(folder / f"votes_{views}.json", json.dumps(found) + "\n")
+        names = "+".join(each.name for each in (folder, *others))
+        found = {"folder": names, "views": views, "seconds": time.monotonic() - began, **scores.to_json()}
+        with_others = "".join(f"_{each.name}" for each in others)
+        write_atomically(folder / f"votes_{views}{with_others}.json", json.dumps(found) + "\n")
         print({key: value for key, value in found.items() if not isinstance(value, list)}, flush=True)
 
 
@@ -423,9 +433,14 @@ def gather(folder: Path, out: Path) -> None:
         }
         for path in sorted((folder / name).glob("votes_*.json")):
             votes = json.loads(path.read_text())
-            numbers |= {f"{name}: pass@{k}": round(100 * votes["metrics"][f"pass@{k}"], 1) for k in (1, 2, 1000)}
+            numbers |= {
+                f"{votes['folder']}: pass@{k}": round(100 * votes["metrics"][f"pass@{k}"], 1) for k in (1, 2, 1000)
+            }
             ranks = {task["task_id"]: [one["rank"] for one in task["outputs"]] for task in votes["tasks"]}
-            runs[name]["votes"] = {"views": votes["views"], "ranks of the answers": ranks}
+            runs[name].setdefault("votes", {})[votes["folder"]] = {
+                "views": votes["views"],
+                "ranks of the answers": ranks,
+            }
     seconds = {run["seconds"] for run in runs.values()}
     record = {
         "what": "variants of learning, side by side on one GPU",
@@ -433,7 +448,7 @@ def gather(folder: Path, out: Path) -> None:
         "size": f"{len(runs)} variants at once, {min(seconds):.0f} seconds",
         "machine": "NVIDIA H200, shared by the variants through CUDA's multi-process service",
         "date": time.strftime("%Y-%m-%d", time.gmtime()),
-        "seeds": [0],
+        "seeds": sorted({run["seed"] for run in runs.values()}),
         "numbers": numbers,
         "runs": runs,
     }
@@ -449,16 +464,18 @@ def main() -> None:
     parser.add_argument("--at", type=float, default=0.0, help="when learning starts, in seconds since 1970")
     parser.add_argument("--kernels", default="auto", choices=["auto", "plain", "fused"])
     parser.add_argument("--tokens", type=int, default=0)
+    parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--start", type=Path, help="weights to continue from")
     parser.add_argument("--rates", type=float, nargs=2, help="share of the full rates at the start and at the end")
     parser.add_argument("--probe-views", type=int, default=VIEWS)
     parser.add_argument("--views", type=int, default=32)
+    parser.add_argument("--others", type=Path, nargs="*", default=[], help="weights that vote together with these")
     parser.add_argument("--count", type=int, default=0)
     parser.add_argument("--skip", type=int, default=0)
     parser.add_argument("--device", default="cuda")
     options = parser.parse_args()
     if options.what == "vote":
-        vote(options.folder, options.views, options.device, options.count, options.skip)
+        vote(options.folder, options.others, options.views, options.device, options.count, options.skip)
     elif options.what == "gather":
         gather(options.folder, options.record)
     else:

@@ -16,7 +16,7 @@ from charm.errors import CharmError
 from charm.files import write_atomically
 from charm.paper.comparison import claim_side, claim_text, paired_difference, verdict
 from charm.paper.plans import Reproduction, record_name
-from charm.paper.runs import ARC1_ANSWERS, MEASURED, SIZE_NAMES, SIZES, VARIANTS, SizeName, hours
+from charm.paper.runs import ARC1_ANSWERS, MEASURED, SIZE_NAMES, SIZES, VARIANTS, SizeName
 from charm.paper.tables import EMERGED, TABLES, Ours, PaperClaim, PaperTable
 from charm.solving.scores import interval
 
@@ -265,11 +265,9 @@ def cost_of(row: PaperTable) -> str:
     """Describe the hours of a table's runs at full size with the paper's number of seeds."""
     if row.command:
         return row.cost
-    plan = Reproduction.of([row.label], "full", None, (), Path(), None)
-    runs = [(hours(variant, "full"), len(seeds)) for variant, seeds in plan.runs_by_variant()]
-    every, count = sum(each * seeds for each, seeds in runs), sum(seeds for _, seeds in runs)
-    span = " to ".join(dict.fromkeys(f"{each:,.1f}" for each in (min(runs)[0], max(runs)[0])))
-    return f"{count} runs of {span}: {every:,.0f}"
+    hours = [run.hours for run in Reproduction.of([row.label], "full", None, (), Path(), None).runs()]
+    span = " to ".join(dict.fromkeys(f"{one:,.1f}" for one in (min(hours), max(hours))))
+    return f"{len(hours)} runs of {span}: {sum(hours):,.0f}"
 
 
 def paper_of(row: PaperTable) -> str:

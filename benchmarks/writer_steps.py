@@ -18,9 +18,10 @@ import numpy as np
 import torch
 
 from charm.devices import Place
+from charm.models.network import AskedBatch
 from charm.models.writer import decode_kernel
 from charm.models.writer.asking import drafts
-from charm.models.writer.decoding import BASE, LENGTH, LIMIT, OPEN, TOKENS, Decoder, Guessed
+from charm.models.writer.decoding import BASE, LENGTH, LIMIT, OPEN, TOKENS, Decoder, needs
 from charm.models.writer.network import Writer
 from charm.models.writer.writing import inference_copy
 from charm.paths import released_model
@@ -107,14 +108,14 @@ def main() -> None:
     with torch.inference_mode():
         task_ND = solver.model.task(row_N)
     pairs, keys_ = drafts(data, {}).to(place.device), data.keys().to(place.device)
-    asked = Guessed(pairs, keys_, question_N, row_N, task_ND, limit_N)
+    asked = AskedBatch(pairs, keys_, question_N, row_N, task_ND)
     decoder = Decoder(writer, 2048, 2048 * 1000, 3000)
     for _ in range(2):
         torch.cuda.synchronize()
         began = time.perf_counter()
-        decoder.write(asked)
+        decoder.write(asked, limit_N)
         took_s = time.perf_counter() - began
-    tokens = int(asked.needs()[0].sum())
+    tokens = int(needs(asked, limit_N)[0].sum())
     print(f"reading {tokens:,} tokens of questions and guesses: {took_s:.2f} s, {tokens / took_s:,.0f} tokens/s")
 
 

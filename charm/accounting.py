@@ -152,15 +152,11 @@ def _component(name: str) -> str:
     raise ValueError(f"memory parameter {name} belongs to no component")
 
 
+@cache
 def drawn_size(config: DataConfig) -> Size:
     """Count the puzzles and rows of the views that we draw for this data."""
-    if config.synthetic_views == "shared":  # no extra rows, so the pairs are not needed here
-        config = replace(config, synthetic=())
-    return _assembled_size(config)
-
-
-@cache  # with and without Re-ARC the draw is the same
-def _assembled_size(config: DataConfig) -> Size:
+    if config.synthetic and config.synthetic_views == "shared":  # no extra rows: the draw is the same without pairs
+        return drawn_size(replace(config, synthetic=()))
     instances = load_dataset(config).instances
     return Size(len(instances.puzzles), len(instances))
 
@@ -194,17 +190,13 @@ def gate_share(model: CharmModel, batch: int = 2**15) -> float:
     return reads(memory, map(model.key, rows.split(batch))).gate_share
 
 
-def gate_shares(run: Path) -> dict[int, float]:
-    """Return the share of the residual that passes at every checkpoint of a run, by step."""
+def gate_shares(run: Path) -> tuple[dict[int, float], Table]:
+    """Return the share that passes at every checkpoint of a run, by step, and a table with mean and deviation."""
     steps = steps_of(run)
     if not steps:
         raise CharmError(f"{run} has no checkpoint" if run.exists() else f"{run}: no such run folder")
-    return {step: gate_share(CharmModel.from_pretrained(folder_of(run, step))) for step in steps}
-
-
-def gates_table(run: Path, shares: Mapping[int, float]) -> Table:
-    """Show the shares checkpoint by checkpoint, and their mean and sample standard deviation."""
+    shares = {step: gate_share(CharmModel.from_pretrained(folder_of(run, step))) for step in steps}
     rows = [[f"step {step}", f"{share:.2%}"] for step, share in shares.items()]
     rows.append(["mean", f"{spread_text([100 * share for share in shares.values()])} %"])
     caption = "Share of the residual rows that the gate lets through, on average over rows and columns."
-    return Table(["checkpoint", "open"], rows, f"Gate of {run}", caption, totals=[len(rows) - 1])
+    return shares, Table(["checkpoint", "open"], rows, f"Gate of {run}", caption, totals=[len(rows) - 1])

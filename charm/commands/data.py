@@ -18,7 +18,7 @@ from charm.progress import status
 from charm.synthesis.rearc import build_rearc
 from charm.tasks import audit as audits
 from charm.tasks import sources as known
-from charm.tasks.canvas import FULL_SIDE, place
+from charm.tasks.canvas import place
 from charm.tasks.pairs_file import MANIFEST, WHOLE_TASKS, load_pairs, read_manifest
 from charm.tasks.view import View
 
@@ -70,15 +70,17 @@ def show(
     shown = view.apply_to_task(known.find_task(task, data))
     if canvas:
         canvases = [place(grid) for grid in shown.train[0].grids()]
-        terminal.show(*(terminal.canvas_text(one, FULL_SIDE, digits) for one in canvases))
-        panel, digits = pictures.canvas_panel(canvases[0], FULL_SIDE), False
+        terminal.show(*(terminal.canvas_text(one, digits) for one in canvases))
+        panel = pictures.canvas_panel(canvases[0])
     else:
         terminal.show(terminal.TaskText(shown, digits=digits))
         panel = pictures.task_panel(shown)
+        if digits:
+            pictures.add_digits(panel)
     if svg:
-        write_atomically(svg, pictures.panel_svg(panel, digits))
+        write_atomically(svg, pictures.panel_svg(panel))
     if png:
-        pictures.panel_png(panel, png, digits)
+        pictures.panel_png(panel, png)
 
 
 @app.command

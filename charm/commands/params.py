@@ -40,10 +40,9 @@ def params(
     if gate is not None:
         if preset or paper or data_rows:
             raise CharmError("--gate takes a run folder and goes with --json only")
-        from charm.accounting import gate_shares, gates_table
+        from charm.accounting import gate_shares
 
-        shares = gate_shares(gate)
-        output(json, shares, gates_table(gate, shares))
+        output(json, *gate_shares(gate))
         return
     if bool(preset) == paper:
         raise CharmError("name one preset, as in `charm params arc1`, or give --paper alone")

@@ -69,7 +69,7 @@ def reproduce(
     else:
         failed = [] if show else _run(plan, device, jobs, json)
         drawn = [*map(str, draw_reproduced(plan)), *map(str, plan.record(record) if record else ())]
-        output(json, [one.to_json() for one in plan.comparisons()], *plan.tables(), *drawn)
+        output(json, [one.to_json() for one in plan.comparisons()], *plan.shown(), *drawn)
         if failed:
             raise CharmError(f"{len(failed)} runs failed, the first: {failed[0]}")
         if plan.missing_runs():
@@ -85,6 +85,6 @@ def _run(plan: Reproduction, device: str, jobs: int | None, json: bool) -> list[
         return plan.run(device, jobs, say)
     except KeyboardInterrupt:
         if not json:
-            show(*plan.tables())
+            show(*plan.shown())
         say(plan.state())
         raise

@@ -17,7 +17,8 @@ from charm.models.network import BatchSize, Examples
 from charm.runs.settings import TrainConfig
 from charm.tasks import keyed
 from charm.tasks.dataset import Dataset
-from charm.training.adaptation import Anchor, Recipe, Scope, shared_parameters
+from charm.training.adaptation import Recipe, Scope, shared_parameters
+from charm.training.forms import Anchored
 
 FISHER_BATCHES = 64
 
@@ -49,12 +50,13 @@ class Method:
     joint: bool = False  # all tasks are learned together, for as many updates as one after the other
 
 
-def make_anchor(method: Method, base: Base, scope: Scope, recipe: Recipe, strength: float | None = None) -> Anchor:
+def make_anchor(method: Method, base: Base, scope: Scope, recipe: Recipe, strength: float | None = None) -> Anchored:
     """Make what pulls shared weights back to the base, before the first stage."""
-    parameters = list(shared_parameters(base.model, scope).values())
+    shared = shared_parameters(base.model, scope)
+    parameters = list(shared.values())
     strength = method.strength if strength is None else strength
     if not method.by_importance:
-        return Anchor(parameters, strength)
+        return Anchored(shared, strength)
     size = BatchSize(recipe.batch, recipe.tokens, halt_weight=base.config.halt_weight)
     network = base.model.reasoner
     examples: Examples = network.examples(base.pretraining(), size, base.config.seed, base.place)
@@ -67,7 +69,7 @@ def make_anchor(method: Method, base: Base, scope: Scope, recipe: Recipe, streng
         # Slots are refined and refilled as in training, so batches hold examples at every depth of refinement.
         examples.gradients(base.model, examples.prepare(number))
 
-    return Anchor(parameters, strength, diagonal_fisher(parameters, backward, FISHER_BATCHES))
+    return Anchored(shared, strength, diagonal_fisher(parameters, backward, FISHER_BATCHES))
 
 
 def diagonal_fisher(parameters: list[nn.Parameter], backward: Callable[[int], None], batches: int) -> list[Tensor]:

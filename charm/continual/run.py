@@ -293,11 +293,13 @@ class StreamJob(Job):
             self.rehearsal = self._assemble(TaskSet(evaluate=tasks), self.data_config) if kept else None
         return Adaptation(
             *(self.model, self.data, self.options.recipe, self.scope, self.place),
-            *(self.anchor, self.rehearsal, seed, self._form(seed)),
+            *(self._form(seed), self.rehearsal, seed),
         )
 
     def _form(self, seed: int) -> Form:
         """Return how shared weights may move in a stage that begins now."""
+        if self.anchor is not None:
+            return self.anchor
         if self.method.form == "low rank":
             return LowRank(self.shared, self.options.rank, seed)
         if self.background is not None:

@@ -59,7 +59,7 @@ def overall(benchmarks: Mapping[str, Series], published: Mapping[str, Series]) -
     """
     from matplotlib.patches import Patch
 
-    figure, panels = _new(len(benchmarks))
+    figure, panels = new_figure(len(benchmarks))
     for axes, (title, ours) in zip(panels, benchmarks.items(), strict=True):
         theirs = published.get(title, {})
         systems = [*theirs.items(), *ours.items()]
@@ -88,28 +88,28 @@ def overall(benchmarks: Mapping[str, Series], published: Mapping[str, Series]) -
     if any(title in published for title in benchmarks):
         kinds.append(Patch(facecolor=GREY, edgecolor="white", hatch="//", label="published"))
     everything = {f"{title} {label}": points for title, ours in benchmarks.items() for label, points in ours.items()}
-    return _with_legend(figure, everything, handles=kinds)
+    return with_legend(figure, everything, handles=kinds)
 
 
 def pareto(series: Series) -> Figure:
     """Draw accuracy against parameters of the task memory. A line joins the designs on the Pareto frontier."""
-    figure, (axes,) = _new(1)
-    _points(axes, series, joined=False)
+    figure, (axes,) = new_figure(1)
+    draw_points(axes, series, joined=False)
     front = frontier([point for points in series.values() for point in points])
     axes.plot([p.x for p in front], [p.mean for p in front], color=GREY, linestyle="--", zorder=1)
     axes.set(xscale="log", xlabel="task-memory parameters", ylabel="pass@2 (%)")
-    return _with_legend(figure, series)
+    return with_legend(figure, series)
 
 
 def car_emergence(seen: Series, unseen: Series) -> Figure:
     """Draw accuracy during training on seen and on unseen combinations of rule and horizon."""
-    figure, panels = _new(2)
+    figure, panels = new_figure(2)
     labels = list(dict.fromkeys([*seen, *unseen]))
     for axes, title, series in zip(panels, ("seen", "unseen"), (seen, unseen), strict=True):
-        _bands(axes, series, labels)
+        draw_bands(axes, series, labels)
         axes.set(title=f"{title} combinations", xlabel="updates", ylabel="pass@2 (%)")
-        _from_zero(axes)
-    return _with_legend(figure, seen, panels[0])
+        start_at_zero(axes)
+    return with_legend(figure, seen, panels[0])
 
 
 def cl_tradeoff(series: Series, hollow: Sequence[str] = ()) -> Figure:
@@ -133,48 +133,24 @@ def cl_tradeoff(series: Series, hollow: Sequence[str] = ()) -> Figure:
 
 def cl_retained(series: Series) -> Figure:
     """Draw accuracy on the whole stream as its tasks are learned."""
-    figure, (axes,) = _new(1)
-    _bands(axes, series, list(series))
+    figure, (axes,) = new_figure(1)
+    draw_bands(axes, series, list(series))
     axes.set(xlabel="tasks learned", ylabel="pass@2 on the whole stream (%)")
     axes.locator_params(axis="x", integer=True)
-    _from_zero(axes)
-    return _with_legend(figure, series)
-
-
-def cl_costs(panels: Mapping[str, Series]) -> Figure:
-    """Draw the cost of each stage in streams of several lengths, one panel for each kind of cost."""
-    figure, axes = _new(len(panels))
-    for one, (title, series) in zip(axes, panels.items(), strict=True):
-        _bands(one, series, list(series))
-        one.set(xscale="log", xlabel="stage", ylabel=title)
-        one.set_ylim(0, 1.4 * one.get_ylim()[1])
-    return _with_legend(figure, next(iter(panels.values())), axes[0])
-
-
-def cl_learning_forgetting(panels: Mapping[str, Series]) -> Figure:
-    """Draw accuracy right after learning against forgetting, one curve for each method over its settings.
-
-    The x of a point is the accuracy forgotten, in points.
-    """
-    figure, axes = _new(len(panels))
-    labels = list(dict.fromkeys(label for series in panels.values() for label in series))
-    for one, (title, series) in zip(axes, panels.items(), strict=True):
-        _points(one, {label: series.get(label, ()) for label in labels}, joined=True)
-        one.set(xlabel=f"forgetting of {title} (points)", ylabel="learned: pass@2 right after a task (%)")
-        _from_zero(one)
-    return _with_legend(figure, panels[next(iter(panels))], axes[0])
+    start_at_zero(axes)
+    return with_legend(figure, series)
 
 
 def lm_scaling(series: Series, stock: Sequence[float] = ()) -> Figure:
     """Draw bits per byte against parameters of the n-gram memory; `stock` are the values of each seed without one."""
-    figure, (axes,) = _new(1)
-    _points(axes, series, joined=True)
+    figure, (axes,) = new_figure(1)
+    draw_points(axes, series, joined=True)
     if stock:
         axes.axhline(mean(stock), color=GREY, linestyle="--", label="no memory")
         if len(stock) > 1:
             axes.axhspan(mean(stock) - stdev(stock), mean(stock) + stdev(stock), color=GREY, alpha=0.2, lw=0)
     axes.set(xscale="log", xlabel="n-gram memory parameters", ylabel="validation bits per byte")
-    return _with_legend(figure, series)
+    return with_legend(figure, series)
 
 
 def frontier(points: Sequence[Point]) -> list[Point]:
@@ -200,7 +176,7 @@ def save(figure: Figure, path: Path) -> Path:
     return path
 
 
-def _new(panels: int) -> tuple[Figure, Sequence[Axes]]:
+def new_figure(panels: int) -> tuple[Figure, Sequence[Axes]]:
     from matplotlib.figure import Figure  # not pyplot: no window, no global state
 
     figure = Figure(figsize=(8, 4.6) if panels == 1 else (5.5 * panels, 4.6), layout="constrained")
@@ -215,7 +191,7 @@ def _style(n: int) -> tuple[str, str, str]:
     return COLORS[n % len(COLORS)], MARKERS[n % len(MARKERS)], LINES[n // len(COLORS) % len(LINES)]
 
 
-def _points(axes: Axes, series: Series, joined: bool, hollow: Sequence[str] = ()) -> None:
+def draw_points(axes: Axes, series: Series, joined: bool, hollow: Sequence[str] = ()) -> None:
     """Draw means, with error bars where there are several seeds."""
     for number, (label, unordered) in enumerate(series.items()):
         color, marker, line = _style(number)
@@ -237,7 +213,7 @@ def _points(axes: Axes, series: Series, joined: bool, hollow: Sequence[str] = ()
         )
 
 
-def _bands(axes: Axes, series: Series, labels: Sequence[str]) -> None:
+def draw_bands(axes: Axes, series: Series, labels: Sequence[str]) -> None:
     """Draw mean curves over bands of one standard deviation. The index of a label in `labels` sets its style."""
     for label, unordered in series.items():
         color, marker, line = _style(labels.index(label))
@@ -253,13 +229,13 @@ def _bands(axes: Axes, series: Series, labels: Sequence[str]) -> None:
 
 def _over_whole_numbers(series: Series, **words: str) -> Figure:
     """Draw lines of pass@2 with a tick at every x that there is."""
-    figure, (axes,) = _new(1)
-    _points(axes, series, joined=True)
+    figure, (axes,) = new_figure(1)
+    draw_points(axes, series, joined=True)
     axes.set(ylabel="pass@2 (%)", **words)
     xs = sorted({point.x for points in series.values() for point in points})
     axes.set_xticks(xs, [f"{x:g}" for x in xs])
     axes.set_xticks([], minor=True)
-    return _with_legend(figure, series)
+    return with_legend(figure, series)
 
 
 # Accuracy against the number of refinement steps in evaluation; against the number of layers with gradients, one line
@@ -271,11 +247,11 @@ isoflop = partial(_over_whole_numbers, xscale="log", xlabel="unique layers U, ea
 
 def _scattered(series: Series, hollow: Sequence[str] = (), **words: str) -> Figure:
     """Draw single points over an axis that begins at zero."""
-    figure, (axes,) = _new(1)
-    _points(axes, series, joined=False, hollow=hollow)
+    figure, (axes,) = new_figure(1)
+    draw_points(axes, series, joined=False, hollow=hollow)
     axes.set(**words)
-    _from_zero(axes)
-    return _with_legend(figure, series)
+    start_at_zero(axes)
+    return with_legend(figure, series)
 
 
 # Accuracy on unseen against seen combinations of rule and horizon; and on the base's own puzzles against the stream,
@@ -284,12 +260,12 @@ car_transfer = partial(_scattered, xlabel="seen combinations, pass@2 (%)", ylabe
 cl_retention = partial(_scattered, xlabel="final pass@2 on the stream (%)", ylabel="pass@2 on the base's puzzles (%)")
 
 
-def _from_zero(axes: Axes) -> None:
+def start_at_zero(axes: Axes) -> None:
     top = max(5.0, axes.get_ylim()[1])  # a visible axis even if all values are zero
     axes.set_ylim(-0.02 * top, top)  # so that a curve at zero is fully visible
 
 
-def _with_legend(figure: Figure, series: Series, axes: Axes | None = None, handles: Sequence[Artist] = ()) -> Figure:
+def with_legend(figure: Figure, series: Series, axes: Axes | None = None, handles: Sequence[Artist] = ()) -> Figure:
     """Add a legend of `handles`, by default of everything on the axes. Its title gives the number of seeds."""
     counts = {len(point.values) for points in series.values() for point in points}
     seeds = str(max(counts)) if len(counts) == 1 else f"{min(counts)} to {max(counts)}"

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from charm.errors import CharmError
 from charm.files import write_atomically
-from charm.tasks.canvas import BOUNDARY, FIRST_COLOR, VOCABULARY, Tokens
+from charm.tasks.canvas import BOUNDARY, FIRST_COLOR, Tokens
 from charm.tasks.pictures import HATCH, LINE, PALETTE, tile_svg
 from charm.tasks.task import Grid, Pair, Task
 
@@ -61,14 +61,15 @@ class Panel:
     labels: list[Label] = field(default_factory=list)
 
 
-def canvas_panel(tokens: npt.ArrayLike, side: int) -> Panel:
-    """Return a panel with a token canvas, given as [side, side] or flat; padding and boundary are no colours."""
-    canvas, cell = as_canvas(tokens, side), _cell_size(side)
-    return Panel(side * cell + 1, side * cell + 1, [Tile(0, 0, cell, canvas)])
+def canvas_panel(tokens: Tokens) -> Panel:
+    """Return a panel with a token canvas; padding and boundary are no colours."""
+    cell = _cell_size(len(tokens))
+    side = len(tokens) * cell + 1
+    return Panel(side, side, [Tile(0, 0, cell, tokens)])
 
 
-def task_panel(task: Task, width: int = WIDTH) -> Panel:
-    """Return a panel with a task's title and pairs, which wrap at `width`; a missing output is a "?"."""
+def task_panel(task: Task) -> Panel:
+    """Return a panel with a task's title and pairs, which wrap at `WIDTH`; a missing output is a "?"."""
     cell = _cell_size(max(max(grid.shape) for pair in task.pairs for grid in pair.grids()))
     title = Label(MARGIN, MARGIN + FONT / 2, title_of(task), FONT + 2, bold=True)
     panel = Panel(0, 0, [], [title])
@@ -78,7 +79,7 @@ def task_panel(task: Task, width: int = WIDTH) -> Panel:
         x, bottom = MARGIN, y
         for caption, pair in group:
             block_width, block_height = _block_size(caption, pair, cell)
-            if x > MARGIN and x + block_width > width - MARGIN:
+            if x > MARGIN and x + block_width > WIDTH - MARGIN:
                 x, y = MARGIN, bottom + GAP
             _add_block(panel, x, y, caption, pair, cell)
             right, bottom = max(right, x + block_width), max(bottom, y + block_height)
@@ -96,44 +97,46 @@ def _block_size(caption: str, pair: Pair, cell: int) -> tuple[int, int]:
 
 
 def _add_block(panel: Panel, x: int, y: int, caption: str, pair: Pair, cell: int) -> None:
-    panel.labels.append(Label(x, y + FONT / 2, caption))
-    top = y + 2 * FONT
-    middle = top + max(grid.shape[0] for grid in pair.grids()) * cell // 2
-    places = [(pair.input, x)]
-    x += pair.input.shape[1] * cell
-    panel.labels.append(Label(x + ARROW / 2, middle, "→", 20, centered=True))
-    x += ARROW
+    middle = y + 2 * FONT + max(grid.shape[0] for grid in pair.grids()) * cell // 2
+    arrow = x + pair.input.shape[1] * cell + ARROW / 2
+    panel.labels += [Label(x, y + FONT / 2, caption), Label(arrow, middle, "→", 20, centered=True)]
     if pair.output is None:
-        panel.labels.append(Label(x + ARROW / 2, middle, "?", 28, centered=True, bold=True))
-    else:
-        places.append((pair.output, x))
-    for grid, left in places:
-        panel.tiles.append(Tile(left, middle - grid.shape[0] * cell // 2, cell, grid + FIRST_COLOR))
+        panel.labels.append(Label(arrow + ARROW, middle, "?", 28, centered=True, bold=True))
+    for grid in pair.grids():
+        panel.tiles.append(Tile(x, middle - grid.shape[0] * cell // 2, cell, grid + FIRST_COLOR))
+        x += grid.shape[1] * cell + ARROW
 
 
 def _cell_size(longest_side: int) -> int:
     return min(28, max(10, 240 // longest_side))
 
 
-def panel_svg(panel: Panel, digits: bool = False) -> str:
+def add_digits(panel: Panel) -> None:
+    """Add the number of its colour to every cell."""
+    for tile in panel.tiles:
+        for (row, column), token in np.ndenumerate(tile.tokens):
+            if token >= FIRST_COLOR:
+                x, y = tile.x + (column + 0.5) * tile.cell, tile.y + (row + 0.5) * tile.cell
+                ink, size = ink_on(int(token)), max(7, tile.cell // 2)
+                panel.labels.append(Label(x, y, str(token - FIRST_COLOR), size, ink, centered=True))
+
+
+def panel_svg(panel: Panel) -> str:
     """Return a self-contained SVG element. Each colour of a tile is one path, which keeps large pages small."""
     size = f'width="{panel.width}" height="{panel.height}" viewBox="0 0 {panel.width} {panel.height}"'
     parts = [f'<svg xmlns="http://www.w3.org/2000/svg" {size} font-family="sans-serif">']
     parts += [tile_svg(tile.tokens, tile.cell, tile.x, tile.y) for tile in panel.tiles]
-    parts += [_label_svg(label) for label in _all_labels(panel, digits)]
+    for label in panel.labels:
+        style = ' text-anchor="middle"' if label.centered else ""
+        style += ' font-weight="bold"' if label.bold else ""
+        # Lowering the baseline by 0.35 of the size centres capitals and digits on y.
+        place = f'x="{label.x:g}" y="{label.y + 0.35 * label.size:g}"'
+        text = escape(_printable(label.text))
+        parts.append(f'<text {place} font-size="{label.size}" fill="{label.color}"{style}>{text}</text>')
     return "\n".join([*parts, "</svg>"])
 
 
-def _label_svg(label: Label) -> str:
-    style = ' text-anchor="middle"' if label.centered else ""
-    style += ' font-weight="bold"' if label.bold else ""
-    # Lowering the baseline by 0.35 of the size centres capitals and digits on y.
-    place = f'x="{label.x:g}" y="{label.y + 0.35 * label.size:g}"'
-    text = escape(_printable(label.text))
-    return f'<text {place} font-size="{label.size}" fill="{label.color}"{style}>{text}</text>'
-
-
-def panel_png(panel: Panel, path: Path, digits: bool = False) -> None:
+def panel_png(panel: Panel, path: Path) -> None:
     """Write the panel as PNG. Cells cover whole pixels in their exact colours; matplotlib draws the text."""
     from matplotlib.figure import Figure
 
@@ -142,7 +145,7 @@ def panel_png(panel: Panel, path: Path, digits: bool = False) -> None:
     dpi = 128  # a power of two, so that sizes in inches are exact and cells cover whole pixels
     figure = Figure(figsize=(panel.width / dpi, panel.height / dpi), dpi=dpi)
     figure.figimage(_pixels(panel))
-    for label in _all_labels(panel, digits):
+    for label in panel.labels:
         figure.text(
             label.x / panel.width,
             1 - label.y / panel.height,
@@ -172,17 +175,6 @@ def _pixels(panel: Panel) -> npt.NDArray[np.uint8]:
     return pixels
 
 
-def _all_labels(panel: Panel, digits: bool) -> list[Label]:
-    labels = list(panel.labels)
-    for tile in panel.tiles if digits else []:
-        for (row, column), token in np.ndenumerate(tile.tokens):
-            if token >= FIRST_COLOR:
-                x, y = tile.x + (column + 0.5) * tile.cell, tile.y + (row + 0.5) * tile.cell
-                size = max(7, tile.cell // 2)
-                labels.append(Label(x, y, str(token - FIRST_COLOR), size, ink_on(int(token)), centered=True))
-    return labels
-
-
 def captioned_pairs(task: Task) -> list[list[tuple[str, Pair]]]:
     """Return the demonstrations and the tests, each pair with its caption."""
 
@@ -202,21 +194,12 @@ def title_of(task: Task) -> str:
     return f"{task.id}: {count(len(task.train), 'demonstration')}, {count(len(task.test), 'test')}"
 
 
-def as_canvas(tokens: npt.ArrayLike, side: int) -> Tokens:
-    values = np.asarray(tokens)
-    if values.shape not in ((side, side), (side * side,)):
-        raise CharmError(f"a canvas of side {side} cannot be drawn from an array of shape {values.shape}")
-    if values.dtype.kind not in "iu" or values.min() < 0 or values.max() >= VOCABULARY:
-        raise CharmError(f"canvas tokens must be in 0..{VOCABULARY - 1}")
-    return values.reshape(side, side).astype(np.uint8)
-
-
 def ink_on(token: int) -> str:
     return "#ffffff" if token in LIGHT_INK else "#000000"
 
 
-def _rgb(color: str) -> tuple[int, int, int]:
-    return int(color[1:3], 16), int(color[3:5], 16), int(color[5:7], 16)
+def _rgb(color: str) -> tuple[int, ...]:
+    return tuple(bytes.fromhex(color[1:]))
 
 
 def _printable(text: str) -> str:

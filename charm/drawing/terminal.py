@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 from rich import box
 from rich.columns import Columns
 from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
@@ -16,7 +15,7 @@ from rich.live import Live
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from charm.drawing.grids import PALETTE, as_canvas, captioned_pairs, ink_on, title_of
+from charm.drawing.grids import PALETTE, captioned_pairs, ink_on, title_of
 from charm.progress import console as new_console
 from charm.progress import plain
 from charm.tables import Table
@@ -61,12 +60,7 @@ def show(*things: Table | RenderableType, console: Console | None = None) -> Non
 
 def grid_text(grid: Grid, digits: bool = False) -> Text:
     """Return a grid in coloured cells two characters wide. Digits are visible with `digits` or without colours."""
-    return _cells_text(grid + FIRST_COLOR, digits)
-
-
-def canvas_text(tokens: npt.ArrayLike, side: int, digits: bool = False) -> Text:
-    """Return a token canvas: colours as in `grid_text`, padding as dots, boundary as hatching."""
-    return _cells_text(as_canvas(tokens, side), digits)
+    return canvas_text(grid + FIRST_COLOR, digits)
 
 
 @dataclass(frozen=True)
@@ -82,23 +76,15 @@ class TaskText:
             blocks = [self._block(caption, pair, options.max_width) for caption, pair in group]
             yield Columns(blocks, padding=(0, 3))
 
-    def _block(self, caption: str, pair: Pair, limit: int) -> RichTable:
+    def _block(self, caption: str, pair: Pair, limit: int) -> Group:
         """Return a captioned pair. An output that is too wide is below its input."""
         left = grid_text(pair.input, self.digits)
         right = Text("?", style="bold") if pair.output is None else grid_text(pair.output, self.digits)
         grids = RichTable.grid(padding=(0, 1))
         width = 2 * pair.input.shape[1] + (1 if pair.output is None else 2 * pair.output.shape[1]) + 5
-        if width <= limit:
-            grids.add_row(left, "→", right)
-        else:
-            grids.add_row(left)
-            grids.add_row("↓")
-            grids.add_row(right)
-        block = RichTable.grid()
-        block.add_row("")
-        block.add_row(Text(caption, style="dim"))
-        block.add_row(grids)
-        return block
+        for row in [(left, "→", right)] if width <= limit else [(left,), ("↓",), (right,)]:
+            grids.add_row(*row)
+        return Group("", Text(caption, style="dim"), grids)
 
 
 def marked_text(answer: Grid, truth: Grid) -> Text:
@@ -138,7 +124,8 @@ def side_by_side(*columns: tuple[RenderableType, ...]) -> RichTable:
     return row
 
 
-def _cells_text(tokens: Tokens, digits: bool) -> Text:
+def canvas_text(tokens: Tokens, digits: bool = False) -> Text:
+    """Return a token canvas: colours as in `grid_text`, padding as dots, boundary as hatching."""
     text = Text(no_wrap=True, overflow="crop")
     for number, row in enumerate(tokens):
         text.append("\n" if number else "")

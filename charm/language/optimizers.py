@@ -19,7 +19,7 @@ from torch.optim import AdamW, Optimizer
 
 from charm.language.config import LMConfig
 from charm.language.gpt import GPT
-from charm.training.optimizers import OptimizerSet, Part, group_tensors
+from charm.training.optimizers import OptimizerSet, group_tensors, optimizer_of
 
 REFERENCE_BATCH = 2**19  # tokens; learning rates grow with the square root of the batch
 REFERENCE_WIDTH = 768  # learning rates of embeddings and head fall with the square root of the width
@@ -74,13 +74,13 @@ class LMOptimizers(OptimizerSet):
         self.config = config
         groups = parameter_groups(model, config)
         adam = {"eps": EPS, "fused": model.head.weight.device.type in ("cpu", "cuda", "xpu")}
-        parts = [
-            Part(NorMuon, groups["muon"], {"dtype": getattr(torch, model.config.compute_dtype)}),
-            Part(AdamW, groups["adamw"], adam),
-            Part(AdamW, groups["tables"], adam),
+        optimizers = [
+            *optimizer_of(NorMuon, groups["muon"], dtype=getattr(torch, model.config.compute_dtype)),
+            *optimizer_of(AdamW, groups["adamw"], **adam),
+            *optimizer_of(AdamW, groups["tables"], **adam),
         ]
         # Gradients of sharded tables are already summed.
-        super().__init__(parts, [weight for weight in model.parameters() if not isinstance(weight, DTensor)])
+        super().__init__(optimizers, [weight for weight in model.parameters() if not isinstance(weight, DTensor)])
 
     def set_rates(self, update: int) -> None:
         rate, momentum, decay = schedule(update, self.config)

@@ -100,12 +100,10 @@ class LMJob(Job):
         """Compile the model if requested, and fall back to plain code where that fails."""
 
         def attempt() -> None:
-            self.model.compile_parts()
             ids = torch.zeros(self.part, self.config.gpt.length, dtype=torch.long, device=self.place.device)
             self.model(ids, ids).sum().backward()
 
-        if not compiles(attempt, self.config.compile, self.place, self.say):
-            self.model.uncompile()
+        compiles(self.model, attempt, self.config.compile, self.place, self.say)
         self.model.zero_grad(set_to_none=True)
 
     def save(self, folder: Path) -> None:

@@ -8,8 +8,8 @@ from __future__ import annotations
 import hashlib
 import json
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -99,15 +99,12 @@ class CharmModel(nn.Module):
             with torch.no_grad():
                 base.rows.weight[known:] = base.rows.weight[:known].mean(0)
 
-    @contextmanager
-    def reading_alone(self, rows: Callable[[], Tensor]) -> Iterator[None]:
+    def reading_alone(self, rows: Callable[[], Tensor]) -> AbstractContextManager[None]:
         """Fetch some sharded instance rows together; inside the block each process can read them alone."""
         table = self.memory.residual
         if isinstance(table, RowTable) and table.rows.shard is not None:
-            with prefetch(table.rows, self.key(rows())[table.field]):
-                yield
-        else:
-            yield
+            return prefetch(table.rows, self.key(rows())[table.field])
+        return nullcontext()
 
     def save(self, folder: Path, whole: Mapping[str, Tensor] | None = None, dtype: torch.dtype = torch.float32) -> None:
         """Write model.safetensors, config.json, and the files of the key schema, which bind rows to task ids and views.

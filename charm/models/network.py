@@ -64,11 +64,7 @@ class Examples(ABC):
 
     @abstractmethod
     def prepare(self, update: int, focused: bool = False) -> Any:
-        """Lay out the batch of an update: of all tasks, or of those alone that are being learned. The host's half."""
-
-    def is_rehearsed(self, batch: Any) -> bool:
-        """Return whether a batch is of older tasks, whose own rows must stay."""
-        return False
+        """Lay out the batch of an update: of all tasks, or of the evaluated ones alone. The host's half."""
 
     @abstractmethod
     def gradients(self, model: CharmModel, batch: Any) -> Metrics:
@@ -154,10 +150,8 @@ class Network(nn.Module):
         self.compute_dtype: torch.dtype = getattr(torch, config.compute_dtype)
         self.on_old_gpu = False  # without bfloat16: it learns in float32, and a writer votes in float16
 
-    def examples(
-        self, data: Dataset, size: BatchSize, seed: int, place: Place, rehearsal: Dataset | None = None
-    ) -> Examples:
-        """Return what updates read of the data; `rehearsal` has older tasks."""
+    def examples(self, data: Dataset, size: BatchSize, seed: int, place: Place) -> Examples:
+        """Return what updates read of the data."""
         raise NotImplementedError
 
     @property

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from statistics import mean, stdev
 from typing import Any, Literal
@@ -23,8 +23,7 @@ class Difference:
 
     seeds: int
     mean: float
-    half_width: float
-    """Half the width of the 95 % interval; infinite with fewer than two seeds."""
+    half_width: float  # half the width of the 95 % interval; infinite with fewer than two seeds
 
     @property
     def interval(self) -> tuple[float, float]:
@@ -83,15 +82,14 @@ class Comparison:
     """The results of a table on a shelf."""
 
     table: PaperTable
-    results: dict[str, dict[int, Result]]
-    """Results by the key of a line and by seed."""
+    results: dict[str, dict[int, Result]]  # results by the key of a line and by seed
 
     @staticmethod
-    def of(table: PaperTable, shelf: Shelf, lines: Sequence[PaperLine]) -> Comparison:
-        """Read all finished seeds of these lines."""
+    def of(table: PaperTable, shelf: Shelf) -> Comparison:
+        """Read all finished seeds of its lines."""
         found = {
             line.key: {seed: one for seed in range(MOST_SEEDS) if (one := shelf.run(line.variant, seed).read())}
-            for line in lines
+            for line in table.runs
         }
         return Comparison(table, found)
 
@@ -115,16 +113,12 @@ class Comparison:
         measures = self.table.measures
         rows = []
         for line in self.table.lines:
-            if line.run and line.key not in self.results:
-                continue
             rows.append([line.title, *(line.paper.get(measure, "") for measure in measures)])
-            if not line.run:
-                continue
-            seeds = sorted(self.results[line.key])
-            ours_text = f"seeds {', '.join(map(str, seeds))}" if seeds else "no run"
-            scores = {measure: list(self.scores(line, measure).values()) for measure in measures}
-            ours = (spread_text(one, f".{_decimals(measure)}f") for measure, one in scores.items())
-            rows.append([f"  ours: {ours_text}", *ours])
+            if line.run:
+                seeds = ", ".join(map(str, sorted(self.results[line.key])))
+                scores = {measure: list(self.scores(line, measure).values()) for measure in measures}
+                ours = (spread_text(one, f".{_decimals(measure)}f") for measure, one in scores.items())
+                rows.append([f"  ours: {f'seeds {seeds}' if seeds else 'no run'}", *ours])
         return Table(["", *measures], rows, self.table.label, self.table.about, narrow=True)
 
     def claims_table(self) -> Table:
@@ -172,8 +166,7 @@ class Comparison:
                 "paper": dict(line.paper),
                 "ours": {measure: self.scores(line, measure) for measure in line.paper or self.table.measures},
             }
-            for line in self.table.lines
-            if line.key in self.results
+            for line in self.table.runs
         ]
         claims = []
         for claim, claimed, found, judged in self.verdicts():

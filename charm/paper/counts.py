@@ -6,7 +6,6 @@ import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cache
 from itertools import groupby
 from operator import attrgetter
 from pathlib import Path
@@ -17,10 +16,11 @@ from charm.automata.keys import CarSizes
 from charm.automata.run import CarConfig
 from charm.continual.streams import load_stream
 from charm.errors import CharmError
+from charm.language.config import LMConfig
 from charm.language.gpt import components
 from charm.language.presets import lm_preset
 from charm.paper.runs import VARIANTS
-from charm.paper.tables import TABLES, PaperCount, PaperTable
+from charm.paper.tables import TABLES, PaperCount
 from charm.progress import status
 from charm.runs.settings import TrainConfig
 from charm.tables import Table
@@ -156,7 +156,7 @@ def as_printed(count: Count, printed: str) -> str:
     return f"{whole:,}" + (f".{rest:0{decimals}}" if decimals else "") + unit
 
 
-def check_paper(sizes: Mapping[str, Size], tables: Iterable[PaperTable] | None = None) -> list[CountCheck]:
+def check_paper(sizes: Mapping[str, Size]) -> list[CountCheck]:
     """Check every count; `sizes` are the sizes of our data by the paper's names."""
     return [
         CountCheck(
@@ -165,17 +165,9 @@ def check_paper(sizes: Mapping[str, Size], tables: Iterable[PaperTable] | None =
             count_of(claim, PAPER_SIZES[claim.data]),
             count_of(claim, sizes[claim.data]) if claim.data in sizes else None,
         )
-        for table in (TABLES.values() if tables is None else tables)
+        for table in TABLES.values()
         for claim in table.counts
     ]
-
-
-def _account(key: str, size: Size) -> Accounting:
-    """Count the model of a run of the paper, as `charm reproduce` trains it. CAR's rules and horizons are fixed."""
-    config = VARIANTS[key].full()
-    if isinstance(config, CarConfig):
-        return account_car(config.model, CarSizes(1500, 4, combinations=size.puzzles, rows=size.rows))
-    return account(config.model, *size)
 
 
 # Counts that are no field of Accounting. Those "per puzzle" are the parameters updated in continual learning, by scope:
@@ -194,18 +186,16 @@ COUNTS: dict[str, Callable[[Accounting], Count]] = {
 
 
 def count_of(claim: PaperCount, size: Size) -> Count:
-    """Count the parameters of a claim, for data of this size."""
-    if claim.data == TEXT:
-        return _language(claim.run)[claim.what]
-    read = COUNTS.get(claim.what) or attrgetter(claim.what)
-    found: Count = read(_account(claim.run, size))
+    """Count the parameters of a claim, as `charm reproduce` trains its run, for data of this size."""
+    config = VARIANTS[claim.run].full() if claim.run in VARIANTS else lm_preset(claim.run)  # lm-d20 is not a run
+    if isinstance(config, LMConfig):
+        return components(config.gpt, config.ngram)[claim.what]
+    if isinstance(config, CarConfig):  # whose rules and horizons are fixed
+        model = account_car(config.model, CarSizes(1500, 4, combinations=size.puzzles, rows=size.rows))
+    else:
+        model = account(config.model, *size)
+    found: Count = (COUNTS.get(claim.what) or attrgetter(claim.what))(model)
     return found
-
-
-@cache
-def _language(preset: str) -> Mapping[str, int]:
-    config = VARIANTS[preset].full() if preset in VARIANTS else lm_preset(preset)  # lm-d20 is not a run of the paper
-    return components(config.gpt, config.ngram)
 
 
 # Tables for the terminal.

@@ -11,19 +11,24 @@ import shlex
 import subprocess
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from charm.config import flag_words
+import torch
+
+from charm.config import flag_words, flags_between
+from charm.devices import place
+from charm.domains import domain_of_preset
 from charm.errors import CharmError
 from charm.files import terminates_as_interrupt, write_atomically
 from charm.paper.comparison import MOST_SEEDS, Comparison
-from charm.paper.runs import SizeName, Variant, hours
-from charm.paper.tables import TABLES, PaperLine, PaperTable
-from charm.paper.work import STOPPED, PaperRun, Result, Shelf
+from charm.paper.runs import SizeName
+from charm.paper.tables import TABLES, PaperTable
+from charm.paper.work import STOPPED, PaperRun, Result, Shelf, run_one
 from charm.tables import Table
 
 SEEDS = 3  # default at sizes other than full
@@ -36,9 +41,9 @@ CURVE = ("step", "loss", "token_loss", "exact_accuracy")  # of a curve, in a rec
 
 @dataclass(frozen=True, eq=False)
 class Reproduction:
-    """Selected lines of selected tables, at one size."""
+    """Tables with their selected lines, at one size."""
 
-    parts: tuple[tuple[PaperTable, tuple[PaperLine, ...]], ...]
+    tables: tuple[PaperTable, ...]
     figures: tuple[str, ...]
     seeds: int | None
     shelf: Shelf
@@ -51,42 +56,36 @@ class Reproduction:
             raise CharmError(f"--seeds must be from 1 to {MOST_SEEDS}, got {seeds}")
         tables = [TABLES[label] for label in dict.fromkeys(one for label in labels for one in _sources(label))]
         names = dict.fromkeys(line.variant.name for table in tables for line in table.runs)
-        for name in variants:
-            if name not in names:
-                raise CharmError(
-                    f"{' '.join(labels)}: there is no variant {name!r}; expected some of {', '.join(names)}"
-                )
-        parts = tuple(
-            (table, tuple(line for line in table.runs if not variants or line.variant.name in variants))
+        if unknown := [name for name in variants if name not in names]:
+            known = ", ".join(names)
+            raise CharmError(f"{' '.join(labels)}: there is no variant {unknown[0]!r}; expected some of {known}")
+        chosen = variants or names
+        tables = [
+            replace(table, lines=tuple(one for one in table.lines if not one.run or one.variant.name in chosen))
             for table in tables
-        )
+        ]
         figures = tuple(label for label in labels if TABLES[label].panels)
-        return Reproduction(parts, figures, seeds, Shelf(out, size, data))
+        return Reproduction(tuple(tables), figures, seeds, Shelf(out, size, data))
 
-    def runs_by_variant(self) -> list[tuple[Variant, range]]:
-        """Return variants and their seeds, bases of streams first. Runs that lines share are listed once."""
-        lines = [line for _, some in self.parts for line in some]
-        bases = [(line.variant.base, range(1)) for line in lines if line.variant.base]
-        found: dict[str, tuple[Variant, range]] = {}
-        for variant, seeds in (*bases, *((line.variant, self._seeds(line)) for line in lines)):
-            home = variant.home(self.shelf.size)
-            if home not in found or len(found[home][1]) < len(seeds):
-                found[home] = variant, seeds
-        return list(found.values())
-
-    def _seeds(self, line: PaperLine) -> range:
-        paper = line.seeds if self.shelf.size == "full" else SEEDS
-        return range(paper if self.seeds is None else self.seeds)
+    def runs(self) -> list[PaperRun]:
+        """Return all runs, those that lines share once: seed by seed, and bases of streams first."""
+        lines = [line for table in self.tables for line in table.runs]
+        wanted = [(0, line.variant.base) for line in lines if line.variant.base]
+        for line in lines:
+            paper = line.seeds if self.shelf.size == "full" else SEEDS
+            wanted += [(seed, line.variant) for seed in range(self.seeds or paper)]
+        found: dict[tuple[int, str], PaperRun] = {}
+        for seed, variant in wanted:
+            found.setdefault((seed, variant.home(self.shelf.size)), self.shelf.run(variant, seed))
+        return sorted(found.values(), key=lambda run: run.seed)
 
     def missing_runs(self) -> list[PaperRun]:
-        """Return the runs without a result. The first seed of every variant comes before the second of any."""
-        wanted = [(seed, variant) for variant, seeds in self.runs_by_variant() for seed in seeds]
-        every = [self.shelf.run(variant, seed) for seed, variant in sorted(wanted, key=lambda one: one[0])]
-        return [job for job in every if job.read() is None]
+        """Return the runs without a result."""
+        return [run for run in self.runs() if run.read() is None]
 
     def state(self) -> str:
         """Say how many runs are finished."""
-        total, left = sum(len(seeds) for _, seeds in self.runs_by_variant()), len(self.missing_runs())
+        total, left = len(self.runs()), len(self.missing_runs())
         finished = f"{total - left} of {total} runs are finished"
         return f"{finished}; the same command continues" if left else finished
 
@@ -94,39 +93,32 @@ class Reproduction:
 
     def overview(self) -> Iterator[Table | str]:
         """Yield the planned runs with their estimated hours, what the size is, and their commands."""
-        size, jobs, rows = self.shelf.size, self.missing_runs(), []
-        each = {variant.key: hours(variant, size) for variant, _ in self.runs_by_variant()}
-        for variant, seeds in self.runs_by_variant():
-            left = sum(job.variant.key == variant.key for job in jobs)
-            one = each[variant.key]
-            rows.append([variant.key, f"{left} of {len(seeds)}", _time(one), _time(one * left)])
-        every = sum(len(seeds) for _, seeds in self.runs_by_variant())
-        total = sum(each[job.variant.key] for job in jobs)
-        rows.append(["all", f"{len(jobs)} of {every}", "", _time(total)])
+        size, runs, missing, rows = self.shelf.size, self.runs(), self.missing_runs(), []
+        every, left = Counter(run.name for run in runs), Counter(run.name for run in missing)
+        for run in runs[: len(every)]:  # the first seed of each variant
+            counted = f"{left[run.name]} of {every[run.name]}"
+            rows.append([run.variant.key, counted, _time(run.hours), _time(run.hours * left[run.name])])
+        rows.append(["all", f"{len(missing)} of {len(runs)}", "", _time(sum(run.hours for run in missing))])
         yield Table(
             ["variant", "missing runs", "time per run", "time"],
             rows,
-            f"{', '.join(table.label for table, _ in self.parts)}, size {size}",
+            f"{', '.join(table.label for table in self.tables)}, size {size}",
             f"Estimated for {'two CPU cores' if size in CPU_SIZES else 'one NVIDIA H200'} with nothing else running.",
             totals=[len(rows) - 1],
         )
-        for about in dict.fromkeys(variant.size(size).about for variant, _ in self.runs_by_variant()):
+        for about in dict.fromkeys(run.variant.size(size).about for run in runs):
             yield f"{size}: {about}"
-        for job in jobs:
-            yield from commands_by_hand(job)
+        for run in missing:
+            yield from commands_by_hand(run)
 
     def to_json(self) -> dict[str, Any]:
         """Return the plan as JSON."""
+        missing = self.missing_runs()
         runs = [
-            {
-                "variant": job.variant.key,
-                "seed": job.seed,
-                "hours": hours(job.variant, self.shelf.size),
-                "commands": commands_by_hand(job),
-            }
-            for job in self.missing_runs()
+            {"variant": one.variant.key, "seed": one.seed, "hours": one.hours, "commands": commands_by_hand(one)}
+            for one in missing
         ]
-        return {"size": self.shelf.size, "missing": runs, "hours": sum(one["hours"] for one in runs)}
+        return {"size": self.shelf.size, "missing": runs, "hours": sum(one.hours for one in missing)}
 
     # Runs
 
@@ -141,7 +133,7 @@ class Reproduction:
         if self.shelf.size in CPU_SIZES and device == "auto":
             device = "cpu"
         self.shelf.prepare(job.variant for job in jobs)
-        fitting = min(variant.size(self.shelf.size).together for variant, _ in self.runs_by_variant())
+        fitting = min(run.variant.size(self.shelf.size).together for run in self.runs())
         at_once = at_once or max(1, fitting * len(gpus(device)))
         say(f"{len(jobs)} runs to make, {at_once} at once; logs and checkpoints are in {self.shelf.out}")
         return run_here(jobs, device, at_once, say)
@@ -167,9 +159,9 @@ class Reproduction:
     # After
 
     def comparisons(self) -> list[Comparison]:
-        return [Comparison.of(table, self.shelf, lines) for table, lines in self.parts]
+        return [Comparison.of(table, self.shelf) for table in self.tables]
 
-    def tables(self) -> Iterator[Table | str]:
+    def shown(self) -> Iterator[Table | str]:
         for comparison in self.comparisons():
             yield comparison.scores_table()
             if (claims := comparison.claims_table()).rows:
@@ -198,7 +190,7 @@ class Reproduction:
             if set(seeds) <= set(scores := comparison.scores(line, measure))
         }
         chosen = dict.fromkeys(line.variant.name for line in lines)
-        given = f" --variants {' '.join(chosen)}" if len(lines) < len(comparison.table.runs) else ""
+        given = f" --variants {' '.join(chosen)}" if len(lines) < len(TABLES[label].runs) else ""
         at_once = max(run.get("at_once", 1) for run in runs)
         record = {
             "what": f"{label}, size {size}",
@@ -244,19 +236,20 @@ def _sources(label: str) -> list[str]:
 
 def commands_by_hand(job: PaperRun) -> list[str]:
     """Return the shell commands that do the same run by hand."""
-    variant, size, folder = job.variant, job.shelf.size, str(job.folder)
-    preset, flags = variant.flags(size, job.seed)
+    size, folder, config = job.variant.size(job.shelf.size), str(job.folder), job.config
+    if job.base and job.shelf.size != "full":  # `charm adapt` has no flags for shorter stages and faster rates
+        return [shlex.join(["python", "-m", *command(job, "auto", 1)[2:]])]
     if job.base:
-        if size != "full":  # `charm adapt` has no flags for shorter stages and faster rates
-            return [shlex.join(["python", "-m", *command(job, "auto", 1)[2:]])]
+        flags = ["--stream", config.stream, "--method", config.method, "--scope", config.scope]
+        flags += ["--halt-weight", f"{config.recipe.halt_weight:g}", "--seed", str(job.seed)]
         return [shlex.join(["charm", "adapt", str(job.base.folder), *flags, "--out", str(job.folder.parent)])]
-    data = job.config.data if variant.domain.name == "lm" else job.config.data.data
-    place = [] if data is None else ["--data" if variant.domain.name == "lm" else "--data.data", str(data)]
-    words = [shlex.join(["charm", "train", preset, *flags, *place, "--out", folder])]
-    for options in variant.size(size).evaluations.values():
+    preset = size.preset or job.variant.preset
+    flags = flags_between(domain_of_preset(preset).configuration(preset), config)
+    commands = [["charm", "train", preset, *flags, "--out", folder]]
+    for options in size.evaluations.values():
         asked = [word for name, value in options.items() for word in flag_words(name, value)]
-        words.append(shlex.join(["charm", "eval", folder, *asked]))
-    return words
+        commands.append(["charm", "eval", folder, *asked])
+    return [*map(shlex.join, commands)]
 
 
 def catalogue() -> tuple[dict[str, Any], Table]:
@@ -266,9 +259,9 @@ def catalogue() -> tuple[dict[str, Any], Table]:
     for label in dict.fromkeys((*with_lines, *(one.label for one in TABLES.values() if one.panels))):
         sizes: dict[str, float] = {}
         for size in ("small", "full"):
-            plan = Reproduction.of([label], size, None, (), Path(), None)
-            sizes[size] = sum(len(seeds) * hours(variant, size) for variant, seeds in plan.runs_by_variant())
-        found[label] = {"variants": len(plan.runs_by_variant()), **sizes}
+            runs = Reproduction.of([label], size, None, (), Path(), None).runs()
+            sizes[size] = sum(run.hours for run in runs)
+        found[label] = {"variants": sum(run.seed == 0 for run in runs), **sizes}
         rows.append([label, str(found[label]["variants"]), _time(sizes["small"]), _time(sizes["full"])])
     caption = "Estimated time on one NVIDIA H200: three seeds at size small, the paper's own at size full."
     return found, Table(["label", "variants", "small", "full"], rows, "The paper's tables and figures", caption)
@@ -283,8 +276,6 @@ def _time(given: float) -> str:
 
 def gpus(device: str) -> list[str]:
     """Return the CUDA devices of this machine, by their names in CUDA_VISIBLE_DEVICES; none for another device."""
-    import torch
-
     count = torch.cuda.device_count() if device in ("auto", "cuda") else 0  # this does not take memory on any of them
     named = os.environ.get("CUDA_VISIBLE_DEVICES")
     return (named.split(",") if named else list(map(str, range(count))))[:count]
@@ -302,7 +293,8 @@ def run_here(jobs: Sequence[PaperRun], device: str, at_once: int, say: Callable[
     with terminates_as_interrupt():
         try:
             while waiting or running:
-                while len(running) < at_once and (job := _next(waiting)):
+                ready = [job for job in waiting if job.base is None or job.base.result_path.is_file()]
+                for job in ready[: max(0, at_once - len(running))]:
                     used = [gpu for _, gpu in running.values()]
                     gpu = min(devices, key=used.count, default="")
                     waiting.remove(job)
@@ -332,11 +324,6 @@ def run_here(jobs: Sequence[PaperRun], device: str, at_once: int, say: Callable[
             _stop(running)
             raise
     return failed
-
-
-def _next(waiting: Sequence[PaperRun]) -> PaperRun | None:
-    """Return the first run that needs no base or whose base is finished."""
-    return next((job for job in waiting if job.base is None or job.base.result_path.is_file()), None)
 
 
 def _start(job: PaperRun, device: str, gpu: str, at_once: int) -> subprocess.Popen[bytes]:
@@ -392,16 +379,14 @@ def _stop(running: Mapping[subprocess.Popen[bytes], object]) -> None:
 # A cluster
 
 
+@dataclass(frozen=True)
 class ClusterJob:
     """One run on a Slurm node, which resumes after a time limit or a preemption."""
 
-    def __init__(self, run: PaperRun, device: str) -> None:
-        self.run, self.device = run, device
+    run: PaperRun
+    device: str
 
     def __call__(self) -> None:
-        from charm.devices import place
-        from charm.paper.work import run_one
-
         with place(self.device) as here:
             run_one(self.run, here)
 
@@ -424,12 +409,9 @@ def run_on_slurm(jobs: Sequence[PaperRun], device: str, at_once: int, settings: 
     numbers: list[str] = []
     bases = {job.base.variant.key for job in jobs if job.base}
     first = [job for job in jobs if job.variant.key in bases]
-    for some in (first, [job for job in jobs if job not in first]):
-        if not some:
-            continue
-        after = {"dependency": f"afterok:{':'.join(numbers)}"} if numbers else {}
-        extra = {"slurm_additional_parameters": after} if after else {}
-        executor.update_parameters(**{**common, **extra, **settings})
+    for some in filter(None, (first, [job for job in jobs if job not in first])):
+        after = {"slurm_additional_parameters": {"dependency": f"afterok:{':'.join(numbers)}"}} if numbers else {}
+        executor.update_parameters(**{**common, **after, **settings})
         with executor.batch():
             found = [executor.submit(ClusterJob(one, device)) for one in some]
         numbers += [str(one.job_id) for one in found]

@@ -25,7 +25,7 @@ from typing import Any, Literal
 
 from charm.arc.presets import arc1
 from charm.automata.run import CarConfig
-from charm.config import flags_between, from_json, to_json
+from charm.config import from_json, to_json
 from charm.continual.run import StreamOptions
 from charm.domains import Domain, domain_of_preset
 from charm.errors import CharmError
@@ -45,34 +45,20 @@ Fields = Mapping[str, Any]  # of a configuration; those of its parts are mapping
 class Setting:
     """A size of a group of variants."""
 
-    about: str
-    """The setting in words."""
-    home: str
-    """Folder of results. Groups with the same home share runs of the same name."""
-    preset: str = ""
-    """The preset that it starts from, and that command lines name; "" is the variant's own configuration."""
-    evaluations: Mapping[str, Fields] = field(default_factory=dict)
-    """Options of `charm eval` by the prefix of the score names."""
-    minutes: float | None = None
-    """Minutes of one run alone on one H200 (on two cores for `cpu` and `smoke`); None: estimated from its updates."""
-    together: int = 1
-    """Number of runs that fit on a GPU of 80 GB."""
-    scale: float = 1.0
-    """Factor of ranks and task widths. Full-width rows keep the full width."""
-    columns: int = 0
-    """Columns that the rows of a low-rank table have more."""
-    keep: tuple[str, ...] = ()
-    """Fields of the variant's own configuration that stay."""
-    times: Mapping[str, float] = field(default_factory=dict)
-    """Fields of the variant's own configuration with a factor."""
-    rule: str = ""
-    """A key of `RULES`: fields that are computed."""
-    set: Fields = field(default_factory=dict)
-    """All other fields that differ from the preset."""
-    text: str = "lm"
-    """For runs on text: name of the folder of prepared text in the data folder."""
-    stream: tuple[str, ...] = ()
-    """For streams: the ids of their tasks; () are the first small tasks of the training set."""
+    about: str  # the setting in words
+    home: str  # folder of results; groups with the same home share runs of the same name
+    preset: str = ""  # where it starts, and what command lines name; "" is the variant's own configuration
+    evaluations: Mapping[str, Fields] = field(default_factory=dict)  # options of `charm eval` by prefix of the scores
+    minutes: float | None = None  # of one run alone on one H200 (two cores for `cpu` and `smoke`); None: estimated
+    together: int = 1  # number of runs that fit on a GPU of 80 GB
+    scale: float = 1.0  # factor of ranks and task widths; full-width rows keep the full width
+    columns: int = 0  # columns that the rows of a low-rank table have more
+    keep: tuple[str, ...] = ()  # fields of the variant's own configuration that stay
+    times: Mapping[str, float] = field(default_factory=dict)  # fields of the variant's own configuration with a factor
+    rule: str = ""  # a key of `RULES`: fields that are computed
+    set: Fields = field(default_factory=dict)  # all other fields that differ from the preset
+    text: str = "lm"  # for runs on text: name of the folder of prepared text in the data folder
+    stream: tuple[str, ...] = ()  # for streams: ids of their tasks; () are the first small tasks of the training set
 
     def shrink(self, full: Any) -> Any:
         """Return the configuration at this size of a variant with this configuration."""
@@ -93,18 +79,15 @@ class Setting:
         return replace(small, memory=with_fields(memory, {**sizes, **of_memory}))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Variant:
     """A run of the paper, without its seed."""
 
     group: str
     name: str
-    preset: str
-    """Name of the preset at full size; of a stream, its base's."""
-    fields: Fields
-    """Fields that differ from the preset, or of a stream's options."""
-    start: str = ""
-    """Name of a stream's base in the group "bases"."""
+    preset: str  # name of the preset at full size; of a stream, its base's
+    fields: Fields  # fields that differ from the preset, or of a stream's options
+    start: str = ""  # name of a stream's base in the group "bases"
 
     @property
     def key(self) -> str:
@@ -136,15 +119,6 @@ class Variant:
     def home(self, size: SizeName) -> str:
         """Return the name under which results are stored."""
         return f"{self.size(size).home}.{self.name}"
-
-    def flags(self, size: SizeName, seed: int) -> tuple[str, list[str]]:
-        """Return the preset and the flags of the `charm train` or `charm adapt` command that starts this run."""
-        wanted = self.at(size, seed)
-        if self.start:  # `charm adapt` has flags for the paper's settings only
-            words = ["--stream", wanted.stream, "--method", wanted.method, "--scope", wanted.scope]
-            return self.preset, [*words, "--halt-weight", f"{wanted.recipe.halt_weight:g}", "--seed", str(seed)]
-        preset = self.size(size).preset or self.preset
-        return preset, flags_between(domain_of_preset(preset).configuration(preset), wanted)
 
 
 def variant_named(key: str) -> Variant:
@@ -319,6 +293,7 @@ TOKENS = {"none": 545_335, "engram": 546_035, "cose": 490_660, "mixture": 490_66
 D12_BACKBONE = 286_261_730
 
 
+@cache
 def hours(variant: Variant, size: SizeName) -> float:
     """Return the hours of one run: on one H200, or on two cores at the CPU sizes."""
     minutes = variant.size(size).minutes

@@ -7,19 +7,20 @@ sentences about our records. The file explains its format; `charm reproduce` and
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from importlib.resources import files
 from typing import Any, Literal
 
 from charm.config import from_json
-from charm.drawing.figures import Point
-from charm.errors import CharmError
+from charm.errors import CharmError, charm_errors
 from charm.paper.runs import VARIANTS, Variant
 
 MINUS = " - "
 EMERGED = "updates to 1 % unseen"  # a measure of automata
 
+# given: a number of rows from which the others are computed, so that agreement proves nothing
+# differs: our count is known to differ from the paper's
 Standing = Literal["checked", "given", "differs"]
 
 
@@ -28,14 +29,10 @@ class PaperLine:
     """A line of a table that reports runs."""
 
     title: str
-    run: str
-    """The key of its variant; "" for a run that this code does not make."""
-    paper: Mapping[str, str]
-    """Numbers by measure, as printed: "49.75 ± 2.50". Empty for a line that is yours and not the paper's."""
-    seeds: int = 1
-    """Number of runs behind the paper's number."""
-    prefix: str = ""
-    """Prefix of our score names, if one run is evaluated in several ways."""
+    run: str  # the key of its variant; "" for a run that this code does not make
+    paper: Mapping[str, str]  # numbers by measure, as printed: "49.75 ± 2.50"; empty if the line is not the paper's
+    seeds: int = 1  # number of runs behind the paper's number
+    prefix: str = ""  # prefix of our score names, if one run is evaluated in several ways
 
     @property
     def key(self) -> str:
@@ -58,8 +55,7 @@ class PaperClaim:
     first: str
     second: str
     measure: str
-    difference: str = ""
-    """The difference, if the paper prints it."""
+    difference: str = ""  # the difference, if the paper prints it
 
     @property
     def lines(self) -> set[str]:
@@ -72,17 +68,11 @@ class PaperCount:
     """A parameter count that the paper prints, and what to count for it."""
 
     label: str
-    data: str
-    """A key of `charm.paper.counts.PAPER_SIZES`."""
-    run: str
-    """The key of a variant, or a preset of a language model."""
-    what: str
-    """A key of `charm.paper.counts.COUNTS`, a field of `Accounting`, or a part of a language model."""
-    printed: str
-    """The count with its unit: "29.9M", "31.76k", "13,663,233"."""
+    data: str  # a key of `charm.paper.counts.PAPER_SIZES`
+    run: str  # the key of a variant, or a preset of a language model
+    what: str  # a key of `charm.paper.counts.COUNTS`, a field of `Accounting`, or a part of a language model
+    printed: str  # the count with its unit: "29.9M", "31.76k", "13,663,233"
     standing: Standing = "checked"
-    """given: a number of rows from which the others are computed, so that agreement proves nothing.
-    differs: our count is known to differ from the paper's."""
     note: str = ""
 
 
@@ -92,48 +82,31 @@ class Ours:
 
     record: str
     text: str
-    claims: tuple[str, ...] = ()
-    """The paper's order of two of the record's numbers, such as "CoSE seen > table seen"."""
+    claims: tuple[str, ...] = ()  # the paper's order of two of the record's numbers, such as "CoSE seen > table seen"
 
 
 @dataclass(frozen=True)
 class PaperTable:
     """A table or figure of the paper."""
 
-    label: str
-    """Its label in the paper's source."""
-    section: str = ""
-    """Heading under which the reproduction page shows it; "" for counts in the text, which it does not show."""
+    label: str  # its label in the paper's source
+    section: str = ""  # heading on the reproduction page; "" for counts in the text, which it does not show
+    measures: tuple[str, ...] = ()  # columns of its lines
     lines: tuple[PaperLine, ...] = ()
     claims: tuple[PaperClaim, ...] = ()
-    about: str = ""
-    """What the paper leaves open about its runs, and how we interpret it."""
-    alone: str = ""
-    """The line for which the paper counts tasks that no other line has among its candidates."""
-    alone_count: int = 0
-    """The paper's count of these tasks."""
-    panels: tuple[tuple[str, str, str, str], ...] = ()
-    """Of a figure: end of the file's name, table whose runs are drawn, name of the drawing, pattern of the runs."""
+    about: str = ""  # what the paper leaves open about its runs, and how we interpret it
+    alone: str = ""  # the line for which the paper counts tasks that no other line has among its candidates
+    alone_count: int = 0  # the paper's count of these tasks
+    panels: tuple[tuple[str, str, str, str], ...] = ()  # end of the file's name, table, drawing, pattern of its runs
     counts: tuple[PaperCount, ...] = ()
-    reading: str = ""
-    """How we count parameters if the paper leaves it open."""
+    reading: str = ""  # how we count parameters if the paper leaves it open
     ours: tuple[Ours, ...] = ()
-    elsewhere: str = ""
-    """How the setting of our runs differs from the table's: another split or stream."""
-    instead: str = "no run"
-    """Text of the cell for our numbers if there is no record."""
-    check: str = ""
-    """Result of a check that is not a record."""
-    paper: str = ""
-    """The paper's numbers in words, if they are not in `lines`."""
-    command: str = ""
-    """Command that makes or checks it; `charm reproduce` if empty."""
-    cost: str = ""
-    """Cost in words, if there is nothing to train."""
-
-    @property
-    def measures(self) -> list[str]:
-        return list(dict.fromkeys(measure for line in self.lines for measure in line.paper))
+    elsewhere: str = ""  # how the setting of our runs differs from the table's: another split or stream
+    instead: str = "no run"  # text of the cell for our numbers if there is no record
+    check: str = ""  # result of a check that is not a record
+    paper: str = ""  # the paper's numbers in words, if they are not in `lines`
+    command: str = ""  # command that makes or checks it; `charm reproduce` if empty
+    cost: str = ""  # cost in words, if there is nothing to train
 
     @property
     def sources(self) -> list[str]:
@@ -163,21 +136,17 @@ def read_tables(text: str) -> dict[str, PaperTable]:
     return {label: _table(label, content) for label, content in tomllib.loads(text).items()}
 
 
-def _table(label: str, given: Mapping[str, Any]) -> PaperTable:
-    known = {one.name for one in fields(PaperTable)} - {"label"} | {"measures"}
-    if unknown := sorted(given.keys() - known):
+def _table(label: str, given: dict[str, Any]) -> PaperTable:
+    if unknown := sorted(given.keys() - {one.name for one in fields(PaperTable)}):
         raise CharmError(f"{label} has no field {unknown[0]!r}")
-    parsed = {name: value for name, value in given.items() if name != "measures"}
-    measures = given.get("measures", "").split(" | ")
-    try:
-        parsed["lines"] = tuple(_line(cells, measures) for cells in _cells(given.get("lines", "")))
-        parsed["claims"] = tuple(map(_claim, given.get("claims", "").strip().splitlines()))
-        parsed["panels"] = tuple((*cells, "")[:4] for cells in _cells(given.get("panels", "")))
-        parsed["counts"] = tuple(map(_count, _cells(given.get("counts", ""))))
-    except (ValueError, TypeError) as error:
-        raise CharmError(f"{label} cannot be read ({error})") from error
-    parsed["ours"] = tuple(from_json(Ours, one, label) for one in given.get("ours", ()))
-    return PaperTable(label, **parsed)
+    with charm_errors(f"{label} cannot be read", ValueError, TypeError):
+        given["measures"] = tuple(filter(None, given.get("measures", "").split(" | ")))
+        given["lines"] = tuple(_line(cells, given["measures"]) for cells in _cells(given.get("lines", "")))
+        given["claims"] = tuple(map(_claim, given.get("claims", "").strip().splitlines()))
+        given["panels"] = tuple((*cells, "")[:4] for cells in _cells(given.get("panels", "")))
+        given["counts"] = tuple(map(_count, _cells(given.get("counts", ""))))
+        given["ours"] = tuple(from_json(Ours, one, label) for one in given.get("ours", ()))
+        return PaperTable(label, **given)
 
 
 def _cells(text: str) -> Iterator[list[str]]:
@@ -185,7 +154,7 @@ def _cells(text: str) -> Iterator[list[str]]:
         yield [cell.strip() for cell in line.split("|")]
 
 
-def _line(cells: list[str], measures: list[str]) -> PaperLine:
+def _line(cells: list[str], measures: Sequence[str]) -> PaperLine:
     key, title, *numbers = cells
     seeds = int(numbers.pop().removeprefix("n=")) if numbers[-1].startswith("n=") else 1
     printed = {name: number for name, number in zip(measures, numbers, strict=True) if number}
@@ -211,12 +180,3 @@ def _count(cells: list[str]) -> PaperCount:
 
 
 TABLES = read_tables((files("charm.paper") / "tables.toml").read_text("utf-8"))
-
-
-def published_points(benchmark: str) -> dict[str, list[Point]]:
-    """Return each system's printed pass@1 and pass@2 on "ARC-AGI-1" or "ARC-AGI-2"; the x of a point is its k."""
-    return {
-        line.title.partition(",")[0]: [Point(k, (line.printed_mean(f"pass@{k}"),)) for k in (1, 2)]
-        for line in TABLES["tab:overall-arc-performance"].lines
-        if line.title.endswith(benchmark)
-    }

@@ -42,7 +42,7 @@ from charm.files import read_sealed
 from charm.language.config import LMConfig
 from charm.language.gpt import components
 from charm.models.model import CharmModel
-from charm.paper.runs import SMALL_STREAM, SizeName, Variant, small_tasks, variant_named
+from charm.paper.runs import SMALL_STREAM, SizeName, Variant, hours, small_tasks, variant_named
 from charm.paper.tables import EMERGED
 from charm.paths import data_dir
 from charm.progress import say
@@ -51,16 +51,7 @@ from charm.runs.folder import write_result
 from charm.runs.metrics import curve, mean_around, read_metrics
 from charm.runs.settings import TrainConfig
 from charm.signals import StoppedEarly, stop_early
-from charm.tasks.pairs_file import (
-    MANIFEST,
-    Manifest,
-    TaskRecord,
-    load_pairs,
-    pack_pairs,
-    read_manifest,
-    write_block,
-    write_manifest,
-)
+from charm.tasks import pairs_file
 from charm.tasks.sources import load_source
 from charm.tasks.task import Pair
 
@@ -79,8 +70,7 @@ class Shelf:
 
     out: Path
     size: SizeName
-    data: Path | None = None
-    """Folder of downloaded and generated data; None is the presets' default."""
+    data: Path | None = None  # folder of downloaded and generated data; None is the presets' default
 
     def run(self, variant: Variant, seed: int) -> PaperRun:
         return PaperRun(self, variant, seed)
@@ -152,6 +142,10 @@ class PaperRun:
         return self.variant.home(self.shelf.size)
 
     @property
+    def hours(self) -> float:
+        return hours(self.variant, self.shelf.size)
+
+    @property
     def folder(self) -> Path:
         return self.shelf.out / self.shelf.size / "runs" / self.name / f"seed_{self.seed}"
 
@@ -179,18 +173,18 @@ class PaperRun:
 
 def choose_pairs(source: Path, target: Path, tasks: Iterable[str]) -> None:
     """Write a folder with the first pairs of some tasks that have no long side, unless it is there."""
-    if (target / MANIFEST).is_file():
+    if (target / pairs_file.MANIFEST).is_file():
         return
-    found = read_manifest(source)
-    chosen = Manifest(replace(found.plan, pairs=PAIRS))
-    for task, block in load_pairs(source, set(tasks) & set(found.tasks)).items():
+    found = pairs_file.read_manifest(source)
+    chosen = pairs_file.Manifest(replace(found.plan, pairs=PAIRS))
+    for task, block in pairs_file.load_pairs(source, set(tasks) & set(found.tasks)).items():
         numbers = np.flatnonzero(block.shapes[:PAIRS].max(axis=1) <= LONGEST_PAIR).tolist()
         if numbers:
-            kept = pack_pairs([Pair(*block.pair(n)) for n in numbers], block.index[numbers].tolist())
-            write_block(target, task, kept)
+            kept = pairs_file.pack_pairs([Pair(*block.pair(n)) for n in numbers], block.index[numbers].tolist())
+            pairs_file.write_block(target, task, kept)
             why = f"pairs with sides beyond {LONGEST_PAIR} are left out"
-            chosen.tasks[task] = TaskRecord(len(kept), PAIRS, {}, kept.content(), why)
-    write_manifest(target, chosen)
+            chosen.tasks[task] = pairs_file.TaskRecord(len(kept), PAIRS, {}, kept.content(), why)
+    pairs_file.write_manifest(target, chosen)
 
 
 def identity(config: Any) -> dict[str, Any]:
@@ -254,12 +248,10 @@ def _train(run: PaperRun, here: Place, say: Callable[[str], None]) -> Result | N
     place_of_data = config.data if domain.name == "lm" else config.data.data
     for prefix, options in run.variant.size(run.shelf.size).evaluations.items():
         given = from_json(domain.get("evaluate_options"), {**options, "data": place_of_data})
-        found = domain.get("evaluate")(out, given, here)
-        if found is None:
-            continue
-        scores |= {f"{prefix}{name}": value for name, value in SCORES[domain.name](found[0]).items()}
-        if domain.name == "arc":
-            tasks |= {f"{prefix}{name}": ids for name, ids in _solved_and_proposed(found[0]).items()}
+        if found := domain.get("evaluate")(out, given, here):
+            scores |= {f"{prefix}{name}": value for name, value in SCORES[domain.name](found[0]).items()}
+            if domain.name == "arc":
+                tasks |= {f"{prefix}{name}": ids for name, ids in _solved_and_proposed(found[0]).items()}
     metrics = read_metrics(out)
     if domain.name == "arc" and metrics:
         scores["loss"] = round(mean_around(metrics, "token_loss", config.steps)[0], 5)
@@ -279,11 +271,8 @@ def _learn_stream(run: PaperRun, base: PaperRun, here: Place, say: Callable[[str
     except KeyboardInterrupt:  # stopped by a signal, with a checkpoint
         return None
     names = [f"{when} pass@{k}" for when in ("zero-shot", "immediate", "final") for k in (1, 2)]
-    scores = {
-        name: round(100 * summary[name], 4)
-        for name in (*names, "base before", "base after")
-        if summary[name] is not None
-    }
+    names += ["base before", "base after"]
+    scores = {name: round(100 * summary[name], 4) for name in names if summary[name] is not None}
     scores["token loss"] = round(summary["token_loss"], 6)
     return {
         "scores": scores,
@@ -291,10 +280,6 @@ def _learn_stream(run: PaperRun, base: PaperRun, here: Place, say: Callable[[str
         "seconds": {"training": round(summary["seconds"], 1)},
         "summary": {**summary, "skipped": len(summary["skipped"]), "stream": Path(summary["stream"]).name},
     }
-
-
-def _arc_scores(found: Mapping[str, Any]) -> dict[str, float]:
-    return {name: round(100 * value, 4) for name, value in found["metrics"].items() if not name.endswith("/outputs")}
 
 
 def _car_scores(found: Mapping[str, Any]) -> dict[str, float]:
@@ -318,7 +303,9 @@ def updates_until_unseen(metrics: list[dict[str, Any]]) -> float | None:
 
 # Domain -> function from the result of `charm eval` to scores by name; shares are in percent.
 SCORES: dict[str, Callable[[Mapping[str, Any]], dict[str, float]]] = {
-    "arc": _arc_scores,
+    "arc": lambda found: {
+        name: round(100 * value, 4) for name, value in found["metrics"].items() if not name.endswith("/outputs")
+    },
     "car": _car_scores,
     "lm": lambda found: {"bits per byte": round(found["bpb"], 6)},
 }

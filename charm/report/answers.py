@@ -136,9 +136,7 @@ def run_entries(
     codes = None if instances is None else instances.table()[1]
     found: dict[Question, JsonObject] = {question: {"candidates": []} for question in right}
     for number, (question, some) in enumerate(shown.items()):
-        test = found[question] = {
-            "candidates": [_candidate(one, ranking, number, voters[one.place]) for one in some],
-        }
+        test = found[question] = {"candidates": [_candidate(one, ranking, number, voters[one.place]) for one in some]}
         if codes is not None:
             _name_views(test, [voters[one.place].row_N for one in some], codes)
     for question, test in found.items():

@@ -15,20 +15,16 @@ from charm.tables import UNKNOWN, percent
 
 METRICS = [*(f"pass@{k}" for k in KS), "pass@1/outputs", "pass@2/outputs"]
 HEADS = ["run", *METRICS, "puzzles", "solved", "step", "voting checkpoints"]
+SHOWN = 2  # candidates of each run for each question
 ABSENT = "not evaluated"  # outcome of a task that is not in a run's split
 
 
 def write_comparison(
-    runs: Sequence[Path],
-    out: Path,
-    protocol: Protocol | str | None = None,
-    data: Path | None = None,
-    top: int = 2,
+    runs: Sequence[Path], out: Path, protocol: Protocol | str | None = None, data: Path | None = None
 ) -> Path:
     """Write a page that compares runs on ARC's tasks, and return its path.
 
-    Every run is ranked by the protocol, by default the standard one at the run's own refinement depths. The page shows
-    the `top` candidates of each run for each question.
+    Every run is ranked by the protocol, by default the standard one at the run's own refinement depths.
     """
     names = names_of(runs)
     protocols: dict[str, None] = {}  # all different ones, in order
@@ -41,7 +37,7 @@ def write_comparison(
         cells = ["no votes yet", *[UNKNOWN] * (len(HEADS) - 2)]
         if evaluation is not None:
             steps = voting_steps(evaluation.ranking)
-            found = run_entries(config.data, evaluation, top, folder.instances(run))
+            found = run_entries(config.data, evaluation, SHOWN, folder.instances(run))
             solved = sum(task["outcome"] == "solved" for task in found)
             cells = [percent(evaluation.scores.metrics, metric) for metric in METRICS]
             cells += [f"{number:,}" for number in (evaluation.scores.puzzles, solved, steps[0], len(steps))]

@@ -57,14 +57,6 @@ def find_evaluation(run: Path) -> JsonObject | None:
     return None if newest is None else named[newest]
 
 
-def newest_evaluation(run: Path) -> JsonObject:
-    """Return what `find_evaluation` does, or raise if there is none."""
-    found = find_evaluation(run)
-    if found is None:
-        raise CharmError(f"{run}: the run has no evaluation yet; run `charm eval {run}` first")
-    return found
-
-
 def headline(run: Path) -> JsonObject | None:
     """Return step, pass@k and protocol of the newest evaluation of a run on ARC's tasks; None if there is none."""
     found = find_evaluation(run)

@@ -7,19 +7,20 @@ each figure makes its points from them.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import product
 from pathlib import Path
 from statistics import mean
-from typing import Any, TypeVar
+from typing import Any
 
 from charm.automata.presets import CAR_MEMORIES
-from charm.automata.run import CarConfig, car_steps, read_car_config
+from charm.automata.run import PARTS, CarConfig, car_steps, read_car_config
 from charm.config import to_json
 from charm.continual import results as streams
 from charm.continual.records import StreamSummary, memory_name
-from charm.domains import domain_of
+from charm.domains import DOMAINS, domain_of
 from charm.drawing import figures
 from charm.drawing.figures import Point, Series, common_points
 from charm.errors import ODD_VALUES, CharmError, charm_errors
@@ -28,15 +29,16 @@ from charm.evaluation.protocols import Protocol
 from charm.files import read_json, read_sealed, unseal
 from charm.memory.cose import CoSEConfig
 from charm.paper.plans import Reproduction
-from charm.paper.tables import TABLES, published_points
+from charm.paper.tables import TABLES
 from charm.paper.work import Result
 from charm.report import folder
 from charm.report.html import names_of
 from charm.runs.archive import whole_passes
 from charm.runs.settings import TrainConfig, read_config
 
-Config = TypeVar("Config", TrainConfig, CarConfig)
 Measured = tuple[Any, ...]  # arguments of the function in `charm.drawing.figures` with the figure's name
+Record = Callable[[Any], tuple[str, Result]]  # of a recorded run: the label of its design, and its result
+LM_NAMES = {"none": "no memory", "engram": "Engram", "cose": "CoSE", "mixture": "CoSE-Mixture"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,19 +46,12 @@ class Design:
     """Runs that differ only in their seed."""
 
     label: str
-    results: Sequence[Result]
-    """One for each seed: "scores" in percent, "parameters", a "curve", the "summary" of a stream."""
+    results: list[Result]  # one for each seed: "scores" in percent, "parameters", a "curve", the "summary" of a stream
     config: Any = None
-    benchmark: str = ""
 
     def values(self, score: str) -> tuple[float, ...]:
         """Return a score of all seeds that have it."""
         return tuple(one["scores"][score] for one in self.results if score in one.get("scores", {}))
-
-    @property
-    def memory(self) -> int:
-        """The number of the memory's parameters."""
-        return max(one["parameters"]["memory"] for one in self.results)
 
 
 def draw_figure(name: str, sources: Sequence[Path], out: Path, data: Path | None = None) -> Path:
@@ -103,7 +98,61 @@ def measured(name: str, sources: Sequence[Path], data: Path | None = None) -> Me
     return points(read(sources, data))
 
 
-# Run folders
+# Reading
+
+
+def read_runs(
+    result: Callable[[Path, Any], Result],
+    sources: Sequence[Path],
+    data: Path | None,
+    domain: str = "arc",
+    records: Callable[[Sequence[Path]], dict[str, list[Result]]] | None = None,
+) -> list[Design]:
+    """Read run folders of a domain, and files with `records` of such runs.
+
+    Folders whose runs differ only in their seed are a design. It is named by the memory or, if that repeats, the run.
+    """
+    files = [one for one in sources if records and one.is_file()]
+    groups: dict[Any, dict[Path, Any]] = {}  # of run folders, with their configurations
+    for run in sources:
+        if run not in files:
+            if domain_of(run).name != domain:
+                raise CharmError(f"{run} is not a run on {DOMAINS[domain].learns_from}")
+            config: Any = read_config(run, data) if domain == "arc" else read_car_config(run)
+            alike = replace(config, seed=0, device="", data=replace(config.data, data=None))
+            groups.setdefault(alike, {})[run] = config
+    labels = [memory_label(config.memory) for config in groups]
+    if len(set(labels)) < len(labels):
+        labels = names_of([next(iter(runs)) for runs in groups.values()])
+    designs = {
+        label: Design(label, [result(run, config) for run, config in runs.items()], alike)
+        for label, (alike, runs) in zip(labels, groups.items(), strict=True)
+    }
+    for label, results in records(files).items() if records else ():
+        designs.setdefault(label, Design(label, [])).results.extend(results)
+    return list(designs.values())
+
+
+def read_records(kind: str, record: Record, files: Sequence[Path]) -> dict[str, list[Result]]:
+    """Read recorded runs of a kind, each as a label and a result; one that is in two files counts once."""
+    found: dict[str, list[Result]] = {}
+    for path in files:
+        for run in _raw(path):
+            with charm_errors(f"{path}: not {kind}", *ODD_VALUES):
+                label, result = record(run)
+                result = {"seed": run.get("seed"), **result}
+            if result not in found.setdefault(label, []):
+                found[label].append(result)
+    return found
+
+
+def _raw(path: Path) -> list[Any]:
+    """Return the runs in a JSON file: a list, or an object with a list "runs", such as files in benchmarks/results."""
+    found = unseal(read_json(path), path)
+    runs = found.get("runs") if isinstance(found, dict) else found
+    if not isinstance(runs, list) or not runs:
+        raise CharmError(f"{path}: no runs in it")
+    return runs
 
 
 def memory_label(memory: CoSEConfig) -> str:
@@ -116,32 +165,11 @@ def memory_label(memory: CoSEConfig) -> str:
     return f"{key}{memory_name(to_json(memory))}{', gated' if memory.gate else ''}"
 
 
-def _arc(sources: Sequence[Path], data: Path | None) -> dict[Path, TrainConfig]:
-    return {run: read_config(_of(run, "arc", "ARC's tasks"), data) for run in sources}
-
-
-def _of(run: Path, domain: str, what: str) -> Path:
-    if domain_of(run).name != domain:
-        raise CharmError(f"{run} is not a run on {what}")
-    return run
-
-
-def _grouped(configs: Mapping[Path, Config], read: Callable[[Path], Result]) -> list[Design]:
-    """Group runs that differ only in their seed, by the name of their memory or, if these repeat, of the run."""
-    groups: dict[Config, list[Path]] = {}
-    for run, config in configs.items():
-        alike = replace(config, seed=0, device="", data=replace(config.data, data=None))
-        groups.setdefault(alike, []).append(run)
-    labels = [memory_label(config.memory) for config in groups]
-    if len(set(labels)) < len(labels):
-        labels = names_of([members[0] for members in groups.values()])
-    named = zip(labels, groups.items(), strict=True)
-    return [Design(label, [read(run) for run in members], config) for label, (config, members) in named]
-
-
-def _scores(run: Path) -> Result:
-    """Return the newest evaluation of a run as a result."""
-    found = folder.newest_evaluation(run)
+def evaluated(run: Path, config: TrainConfig) -> Result:
+    """Return the newest scores of a run."""
+    found = folder.find_evaluation(run)
+    if found is None:
+        raise CharmError(f"{run}: the run has no evaluation yet; run `charm eval {run}` first")
     return {"scores": _percent(found["metrics"], run), "puzzles": found["puzzles"]}
 
 
@@ -152,86 +180,43 @@ def _percent(metrics: Mapping[str, float], run: Path) -> dict[str, float]:
     return {name: 100 * float(value) for name, value in metrics.items()}
 
 
-def read_overall(sources: Sequence[Path], data: Path | None) -> list[Design]:
-    """Read the newest evaluations of runs on ARC's tasks."""
-    designs = _grouped(_arc(sources, data), _scores)
-    return [replace(one, benchmark=_benchmark(one.config, one.results[0]["puzzles"])) for one in designs]
+def counted(run: Path, config: TrainConfig) -> Result:
+    """Return the newest scores of a run, and its memory's parameters."""
+    counts = folder.accounting(run)
+    if counts is None:
+        raise CharmError(f"{run}: no checkpoint in the run, so its parameters cannot be counted")
+    return {**evaluated(run, config), "parameters": {"memory": counts.memory}}
 
 
-def _benchmark(config: TrainConfig, puzzles: int) -> str:
-    """Return the benchmark of a run. Only a complete split has the name under which scores are published."""
-    names = {f"arc{n}/evaluation": f"ARC-AGI-{n}, public evaluation" for n in (1, 2)}
-    data = config.data
-    if len(data.evaluate) == 1 and data.evaluate[0] in names and not data.tasks:
-        return names[data.evaluate[0]]
-    return f"{puzzles} puzzles of {', '.join(data.evaluate)}"
+def counted_record(run: Any) -> tuple[str, Result]:
+    counts, scores = {"memory": run["parameters"]["memory"]}, {"pass@2": run["scores"]["pass@2"]}
+    return run["variant"].rpartition(".")[2], {"scores": scores, "parameters": counts}
 
 
-def read_pareto(sources: Sequence[Path], data: Path | None) -> list[Design]:
-    """Read the newest evaluations and the memory's parameters of runs, or recorded runs by the names of variants."""
-    recorded: dict[str, dict[int, Result]] = {}  # of each variant, the seeds one by one
-    for path in filter(Path.is_file, sources):
-        for run in _raw(path):
-            with charm_errors(f"{path}: not runs with a variant, its parameters and its scores", *ODD_VALUES):
-                result = {"parameters": {"memory": run["parameters"]["memory"]}}
-                result["scores"] = {"pass@2": run["scores"]["pass@2"]}
-                recorded.setdefault(run["variant"].rpartition(".")[2], {})[run["seed"]] = result
-
-    def count(run: Path) -> Result:
-        counts = folder.accounting(run)
-        if counts is None:
-            raise CharmError(f"{run}: no checkpoint in the run, so its parameters cannot be counted")
-        return {**_scores(run), "parameters": {"memory": counts.memory}}
-
-    folders = [source for source in sources if not source.is_file()]
-    designs = [Design(variant, list(seeds.values())) for variant, seeds in recorded.items()]
-    return designs + (_grouped(_arc(folders, data), count) if folders else [])
-
-
-def read_depth(sources: Sequence[Path], data: Path | None) -> list[Design]:
+def ranked_by_depth(run: Path, config: TrainConfig) -> Result:
     """Rank the votes of the newest voting checkpoint at each refinement depth that it voted with."""
-    configs = _arc(sources, data)
-
-    def rank(run: Path) -> Result:
-        voted = whole_passes(run / "votes")
-        if not voted:
-            raise CharmError(f"{run}: no votes; run `charm eval {run} --loops 1 2 4 8 16` first")
-        depths = {}
-        for loops in voted[max(voted)]:
-            protocol = Protocol(window="current", loops=(loops,))
-            scores = evaluate_votes(run / "votes", protocol, configs[run].data, [max(voted)]).scores
-            depths[loops] = _percent(scores.metrics, run)["pass@2"]
-        return {"depths": depths}
-
-    return _grouped(configs, rank)
+    voted = whole_passes(run / "votes")
+    if not voted:
+        raise CharmError(f"{run}: no votes; run `charm eval {run} --loops 1 2 4 8 16` first")
+    depths = {}
+    for loops in voted[max(voted)]:
+        protocol = Protocol(window="current", loops=(loops,))
+        scores = evaluate_votes(run / "votes", protocol, config.data, [max(voted)]).scores
+        depths[loops] = _percent(scores.metrics, run)["pass@2"]
+    return {"depths": depths}
 
 
-def read_steps(sources: Sequence[Path], data: Path | None) -> list[Design]:
-    """Read the evaluations of runs on ARC's tasks that were made during training."""
-
-    def steps(run: Path) -> Result:
-        every = folder.evaluations(run, in_training=True).values()
-        return {"steps": {one["step"]: _percent(one["metrics"], run)["pass@2"] for one in every}}
-
-    return [Design(str(run), [steps(run)], config) for run, config in _arc(sources, data).items()]
+def evaluated_in_training(run: Path, config: TrainConfig) -> Result:
+    every = folder.evaluations(run, in_training=True).values()
+    return {"steps": {one["step"]: _percent(one["metrics"], run)["pass@2"] for one in every}}
 
 
-def read_car(sources: Sequence[Path], data: Path | None) -> list[Design]:
-    """Read the evaluations of runs on cellular automata, from runs or recorded results."""
-    folders = [source for source in sources if not source.is_file()]
-    configs = {run: read_car_config(_of(run, "car", "cellular automata")) for run in folders}
-    found = {one.label: list(one.results) for one in _grouped(configs, lambda run: _curve(car_steps(run).values()))}
-    for path in filter(Path.is_file, sources):
-        for run in _raw(path):
-            with charm_errors(f"{path}: not runs on cellular automata with their evaluations", *ODD_VALUES):
-                name = run.get("memory") or run["variant"].rpartition(".")[2]
-                one = _curve(run["evaluations"]) if "evaluations" in run else {"curve": run["curve"]}
-                found.setdefault(memory_label(CAR_MEMORIES[name]), []).append(one)
-    return [Design(label, results) for label, results in found.items()]
+def car_run(run: Path, config: CarConfig) -> Result:
+    return car_curve(car_steps(run).values())
 
 
-def _curve(evaluations: Any) -> Result:
-    """Return evaluations as lines of a curve."""
+def car_curve(evaluations: Iterable[Any]) -> Result:
+    """Return evaluations on cellular automata as lines of a curve."""
     lines = []
     for one in evaluations:
         scores = {f"evaluation/{part} pass@2": one[part]["all"]["pass@2"] for part in PARTS if part in one}
@@ -239,16 +224,24 @@ def _curve(evaluations: Any) -> Result:
     return {"curve": lines}
 
 
-# Recorded results
+def car_record(run: Any) -> tuple[str, Result]:
+    name = run.get("memory") or run["variant"].rpartition(".")[2]
+    result = car_curve(run["evaluations"]) if "evaluations" in run else {"curve": run["curve"]}
+    return memory_label(CAR_MEMORIES[name]), result
 
 
-def _raw(path: Path) -> list[Any]:
-    """Return the runs in a JSON file: a list, or an object with a list "runs", such as files in benchmarks/results."""
-    found = unseal(read_json(path), path)
-    runs = found.get("runs") if isinstance(found, dict) else found
-    if not isinstance(runs, list) or not runs:
-        raise CharmError(f"{path}: no runs in it")
-    return runs
+def lm_record(run: Any) -> tuple[str, Result]:
+    kind = {"stock": "none"}.get(run["variant"], run["variant"])
+    scores, counts = {"bits per byte": float(run["bpb"])}, {"memory": int(run["memory"])}
+    return LM_NAMES[kind], {"scores": scores, "parameters": counts}
+
+
+def read_lm(sources: Sequence[Path], data: Path | None) -> list[Design]:
+    """Read recorded results of language models, by the kind of memory."""
+    found = read_records("results of language models", lm_record, sources)
+    if not found.keys() - {LM_NAMES["none"]}:
+        raise CharmError(f"{sources[0]}: no run with a memory in it")
+    return [Design(label, results) for label, results in found.items()]
 
 
 def read_streams(sources: Sequence[Path], data: Path | None) -> list[Design]:
@@ -269,59 +262,70 @@ def read_streams(sources: Sequence[Path], data: Path | None) -> list[Design]:
     return [Design(label, [{"summary": run} for run in runs]) for label, runs in named]
 
 
-def read_lm(sources: Sequence[Path], data: Path | None) -> list[Design]:
-    """Read recorded results of language models, by the kind of memory and its number of parameters."""
-    found: dict[tuple[str, int], list[Result]] = {}
-    for path in sources:
-        with charm_errors(f"{path}: not results of language models", *ODD_VALUES):
-            for run in _raw(path):
-                kind = {"stock": "none"}.get(run["variant"], run["variant"])
-                bits, memory = float(run["bpb"]), int(run["memory"])
-                one = {"scores": {"bits per byte": bits}, "parameters": {"memory": memory}}
-                found.setdefault((LM_NAMES[kind], memory), []).append(one)
-    if not any(memory for _, memory in found):
-        raise CharmError(f"{sources[0]}: no run with a memory in it")
-    return [Design(label, results) for (label, _), results in found.items()]
-
-
 # What a figure shows
-
-PARTS = ("seen", "unseen")  # combinations of rule and horizon
-LM_NAMES = {"none": "no memory", "engram": "Engram", "cose": "CoSE", "mixture": "CoSE-Mixture"}
 
 
 def overall(designs: Sequence[Design]) -> Measured:
     """Return pass@1 and pass@2 by benchmark and system, ours and the published ones. The x of a point is k."""
     ours: dict[str, dict[str, list[Point]]] = {}
     for one in designs:
-        label, benchmark = one.label, one.benchmark
-        if not benchmark:  # the title of a line, "CHARM, ARC-AGI-1"
+        if "puzzles" in one.results[0]:
+            label, benchmark = one.label, _benchmark(one.config, one.results[0]["puzzles"])
+        else:  # the title of a line, "CHARM, ARC-AGI-1"
             system, _, benchmark = one.label.partition(", ")
             label = f"{system}, ours"
         ours.setdefault(benchmark, {})[label] = [Point(k, one.values(f"pass@{k}")) for k in (1, 2)]
-    theirs = {title: published_points(title.partition(",")[0]) for title in ours}
-    return ours, {title: some for title, some in theirs.items() if some}
+    theirs: dict[str, dict[str, list[Point]]] = {}
+    for title, line in product(ours, TABLES["tab:overall-arc-performance"].lines):
+        system, _, benchmark = line.title.partition(", ")
+        if benchmark == title.partition(",")[0]:
+            points = [Point(k, (line.printed_mean(f"pass@{k}"),)) for k in (1, 2)]
+            theirs.setdefault(title, {})[system] = points
+    return ours, theirs
+
+
+def _benchmark(config: TrainConfig, puzzles: int) -> str:
+    """Return the benchmark of a run. Only a complete split has the name under which scores are published."""
+    names = {(f"arc{n}/evaluation",): f"ARC-AGI-{n}, public evaluation" for n in (1, 2)}
+    evaluated = config.data.evaluate
+    if evaluated in names and not config.data.tasks:
+        return names[evaluated]
+    return f"{puzzles} puzzles of {', '.join(evaluated)}"
+
+
+def _series(values: Iterable[tuple[str, float, float]]) -> dict[str, list[Point]]:
+    """Group values, each with its label and x."""
+    found: dict[str, dict[float, list[float]]] = {}
+    for label, x, value in values:
+        found.setdefault(label, {}).setdefault(x, []).append(value)
+    return {label: [Point(x, tuple(some)) for x, some in sorted(points.items())] for label, points in found.items()}
+
+
+def against_memory(score: str, designs: Sequence[Design]) -> dict[str, list[Point]]:
+    """Return a score against the memory's parameters."""
+    every = ((one.label, result) for one in designs for result in one.results if score in result["scores"])
+    return _series((label, result["parameters"]["memory"], result["scores"][score]) for label, result in every)
 
 
 def pareto(designs: Sequence[Design]) -> Measured:
-    """Return pass@2 against the memory's parameters."""
-    return ({one.label: [Point(one.memory, values)] for one in designs if (values := one.values("pass@2"))},)
+    return (against_memory("pass@2", designs),)
+
+
+def lm_scaling(designs: Sequence[Design]) -> Measured:
+    """Return bits per byte against the memory's parameters for each kind of memory, and without one."""
+    kinds = [replace(one, label=LM_NAMES[one.config.ngram.variant]) if one.config else one for one in designs]
+    series = against_memory("bits per byte", kinds)
+    stock = series.pop(LM_NAMES["none"], [Point(0, ())])
+    return series, stock[0].values
 
 
 def depth(designs: Sequence[Design]) -> Measured:
     """Return pass@2 against the number of refinement steps."""
-    series: dict[str, list[Point]] = {}
-    for one in designs:
-        every = sorted({loops for result in one.results for loops in result["depths"]})
-        values = {at: tuple(r["depths"][at] for r in one.results if at in r["depths"]) for at in every}
-        series[one.label] = [Point(at, some) for at, some in values.items()]
-    return (series,)
+    every = ((one.label, result) for one in designs for result in one.results)
+    return (_series((label, at, score) for label, result in every for at, score in result["depths"].items()),)
 
 
-Shape = Callable[[Any], Any]
-
-
-def families(label: str, family: Shape, x: Shape, designs: Sequence[Design]) -> Measured:
+def families(label: str, family: Callable[[Any], Any], x: Callable[[Any], int], designs: Sequence[Design]) -> Measured:
     """Return pass@2 against a property of the reasoner's shape, for each family of shapes.
 
     Evaluations made during training are compared at the latest step at which all of a family have one, as in the paper.
@@ -330,18 +334,16 @@ def families(label: str, family: Shape, x: Shape, designs: Sequence[Design]) -> 
     for one in designs:
         shape = one.config.reasoner
         members.setdefault(family(shape), []).extend((x(shape), result) for result in one.results)
-    series = {}
+    values = []
     for key, some in sorted(members.items()):
         stepwise = [set(result["steps"]) for _, result in some if "steps" in result]
         shared = set.intersection(*stepwise) if stepwise else {0}
         if not shared:
             raise CharmError(f"{label.format(*key)}: no step at which all of these were evaluated")
-        values: dict[int, list[float]] = {}
         for at, result in some:
-            steps = result.get("steps") or {0: result["scores"]["pass@2"]}
-            values.setdefault(at, []).append(steps[max(shared)])
-        series[label.format(*key)] = [Point(at, tuple(found)) for at, found in sorted(values.items())]
-    return (series,)
+            score = result["steps"][max(shared)] if "steps" in result else result["scores"]["pass@2"]
+            values.append((label.format(*key), at, score))
+    return (_series(values),)
 
 
 def emergence(designs: Sequence[Design]) -> Measured:
@@ -384,27 +386,21 @@ def of_streams(points: Callable[[Any], Series], hollow: bool, designs: Sequence[
     return (series, without) if hollow else (series,)
 
 
-def lm_scaling(designs: Sequence[Design]) -> Measured:
-    """Return bits per byte against the memory's parameters for each kind of memory, and without one."""
-    series: dict[str, list[Point]] = {}
-    for one in designs:
-        label = LM_NAMES[one.config.ngram.variant] if one.config else one.label
-        series.setdefault(label, []).append(Point(one.memory, one.values("bits per byte")))
-    stock = series.pop(LM_NAMES["none"], [Point(0, ())])
-    return {label: sorted(points) for label, points in series.items()}, stock[0].values
-
-
 Read = Callable[[Sequence[Path], Path | None], list[Design]]
+of_memories = partial(read_records, "runs with a variant, its parameters and its scores", counted_record)
+of_automata = partial(read_records, "runs on cellular automata with their evaluations", car_record)
+read_sweep = partial(read_runs, evaluated_in_training)
+read_car = partial(read_runs, car_run, domain="car", records=of_automata)
 FIGURES: dict[str, tuple[Read, Callable[[Sequence[Design]], Measured]]] = {
-    "overall": (read_overall, overall),
-    "pareto": (read_pareto, pareto),
-    "depth": (read_depth, depth),
+    "overall": (partial(read_runs, evaluated), overall),
+    "pareto": (partial(read_runs, counted, records=of_memories), pareto),
+    "depth": (partial(read_runs, ranked_by_depth), depth),
     "horizon": (
-        read_steps,
+        read_sweep,
         partial(families, "U={}, R={}", lambda one: (one.layers, one.recurrences), lambda one: one.learning_layers),
     ),
     "isoflop": (
-        read_steps,
+        read_sweep,
         partial(families, "L={}", lambda one: (one.layers * one.recurrences,), lambda one: one.layers),
     ),
     "car-emergence": (read_car, emergence),

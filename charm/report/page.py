@@ -9,6 +9,7 @@ from html import escape
 from itertools import count
 from pathlib import Path
 
+from charm.accounting import Accounting
 from charm.config import to_json
 from charm.domains import domain_of
 from charm.drawing.grids import LINE, PALETTE
@@ -55,29 +56,28 @@ def write_report(
     protocol: Protocol | str | None = None,
     data: Path | None = None,
     films: Films | None = None,
-    top: int | None = None,
     out: Path | None = None,
 ) -> Path:
     """Write the page of a run folder, by default RUN/report.html, and return its path.
 
     By default votes are ranked as during training, at the depth the run evaluates with, or else at those its newest
     checkpoint has voted on. `films` are shown below the candidates and saved as RUN/films.json; by default those of an
-    existing file. By default as many candidates are shown as fit on a page, not `top`. A run without metrics or votes
-    gets a page that says so. Missing sources are an error.
+    existing file. As many candidates are shown as fit on a page. A run without metrics or votes gets a page that says
+    so. Missing sources are an error.
     """
     config, protocol, evaluation = ranked(run, protocol, data)
-    shown = read_films(run) if films is None else films
+    shown, blank, counts = read_films(run) if films is None else films, folder.blank(run), folder.accounting(run)
     tasks, steps = [], []
     if evaluation is not None:
-        kept, steps = top or affordable(evaluation.ranking), voting_steps(evaluation.ranking)
-        zeroed = _zeroed_answers(run, config, protocol)
+        kept, steps = affordable(evaluation.ranking), voting_steps(evaluation.ranking)
+        zeroed = _zeroed_answers(run, config, protocol) if blank else None
         tasks = run_entries(config.data, evaluation, kept, folder.instances(run), shown, zeroed)
     body = [
-        *_headline(run, protocol, evaluation),
+        *_headline(protocol, evaluation, blank, counts),
         *task_list(tasks, config.reasoner.sure),
         *learning([run], []),
-        *_scores(run, evaluation),
-        *_origins(run, config),
+        *_scores(run, evaluation, blank),
+        *_origins(run, config, counts),
     ]
     payload = {**drawing(), "steps": steps, "tasks": tasks, "sure": config.reasoner.sure}
     path = write_page(out or run / "report.html", document(run.resolve().name, body, SCRIPT, payload))
@@ -113,7 +113,7 @@ def _zeroed_answers(run: Path, config: TrainConfig, protocol: Protocol) -> dict[
     """Return the first answers with the memory zeroed; None if the run folder has no such votes."""
     votes = run / "votes_blank"
     steps = [step for step, depths in whole_passes(votes).items() if set(protocol.loops) <= set(depths)]
-    if not steps or folder.blank(run) is None:
+    if not steps:
         return None
     protocol = replace(protocol, window="current")
     ranking = evaluate_votes(votes, protocol, config.data, steps).ranking
@@ -129,7 +129,9 @@ def drawing() -> JsonObject:
 # The top of the page
 
 
-def _headline(run: Path, protocol: Protocol, evaluation: Evaluation | None) -> list[str]:
+def _headline(
+    protocol: Protocol, evaluation: Evaluation | None, blank: JsonObject | None, counts: Accounting | None
+) -> list[str]:
     tiles, lead = [], "Not evaluated yet: this run folder has no votes. charm eval makes them."
     if evaluation is not None:
         steps, hidden = len(voting_steps(evaluation.ranking)), evaluation.scores.blind_outputs
@@ -137,12 +139,12 @@ def _headline(run: Path, protocol: Protocol, evaluation: Evaluation | None) -> l
         lead = f"Step {evaluation.step:,}, protocol {protocol_text(protocol)}; {voted} voted."
         lead += f" {hidden:,} test outputs have no known answer and do not count." if hidden else ""
         tiles = score_tiles(evaluation.scores)
-        if (blank := folder.blank(run)) is not None:
+        if blank is not None:
             at_step = "" if blank["step"] == evaluation.step else f" at step {blank['step']:,}"
             tiles.append(tile("memory zeroed", percent(blank["metrics"], "pass@2"), f"pass@2 without it{at_step}"))
-    if (found := folder.accounting(run)) is not None:
-        tiles.append(tile("parameters", short(found.total), "in all"))
-        tiles.append(tile("in task memory", short(found.memory), "of these parameters"))
+    if counts is not None:
+        tiles.append(tile("parameters", short(counts.total), "in all"))
+        tiles.append(tile("in task memory", short(counts.memory), "of these parameters"))
     return [f'<p class="soft">{escape(lead)}</p>', '<div class="cards">', *tiles, "</div>"]
 
 
@@ -173,10 +175,9 @@ def learning(runs: Sequence[Path], names: Sequence[str]) -> list[str]:
     return ["<h2>Learning</h2>", *curves, "</div>"]
 
 
-def _scores(run: Path, evaluation: Evaluation | None) -> list[str]:
+def _scores(run: Path, evaluation: Evaluation | None, blank: JsonObject | None) -> list[str]:
     """Return pass@k per puzzle and per output, and the scores of other evaluations of the run."""
     parts = []
-    blank = folder.blank(run)
     if evaluation is not None and evaluation.scores.metrics:
         columns = {"": evaluation.scores.metrics} | ({"memory zeroed, ": blank["metrics"]} if blank else {})
         heads = [f"{which}over {unit}" for which in columns for unit in ("puzzles", "outputs")]
@@ -199,9 +200,8 @@ def _scores(run: Path, evaluation: Evaluation | None) -> list[str]:
     return ['<div class="tables">', *parts, "</div>"]
 
 
-def _origins(run: Path, config: TrainConfig) -> list[str]:
+def _origins(run: Path, config: TrainConfig, counts: Accounting | None) -> list[str]:
     parts = []
-    counts = folder.accounting(run)
     if counts is not None:
         rows = [[name, f"{count:,}"] for name, count in counts.lines()]
         parts += ["<section><h2>Parameters</h2>", table(["component", "parameters"], rows), "</section>"]

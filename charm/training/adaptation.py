@@ -28,10 +28,11 @@ from charm.runs.settings import RowChoice
 from charm.tasks import keyed
 from charm.tasks.dataset import Dataset
 from charm.training.forms import Form
-from charm.training.learner import Learner, Metrics
-from charm.training.optimizers import OptimizerSet, Part, rate_share, rows_part
+from charm.training.learner import Learner, Metrics, below
+from charm.training.optimizers import OptimizerSet, rate_share, rows_optimizer
 
 Scope = Literal["rows", "composition", "full", "matrices", "feed-forward"]
+VECTORS, ROWS = "memory.base.rows.weight", "memory.residual.rows.weight"  # tasks' own parameters of a model
 
 
 @dataclass(frozen=True)
@@ -91,9 +92,9 @@ def private_tables(model: CharmModel) -> dict[str, Rows]:
     memory = model.memory
     tables = {}
     if isinstance(memory, CoSE) and isinstance(memory.base, Lookup):
-        tables["memory.base.rows.weight"] = memory.base.rows
+        tables[VECTORS] = memory.base.rows
     if isinstance(memory.residual, RowTable):
-        tables["memory.residual.rows.weight"] = memory.residual.rows
+        tables[ROWS] = memory.residual.rows
     return tables
 
 
@@ -101,7 +102,7 @@ def private_rows(model: CharmModel, puzzles: tuple[str, ...]) -> dict[str, Tenso
     """Return which rows of each private table belong to these puzzles."""
     numbers = np.array([model.instances.number(puzzle) for puzzle in puzzles], np.int64)
     rows = np.concatenate([np.zeros(0, np.int32), *(model.instances.rows(puzzle) for puzzle in puzzles)])
-    own = {"memory.base.rows.weight": numbers, "memory.residual.rows.weight": rows.astype(np.int64)}
+    own = {VECTORS: numbers, ROWS: rows.astype(np.int64)}
     device = model.reasoner.tokens.device
     return {name: torch.from_numpy(own[name]).to(device) for name in private_tables(model)}
 
@@ -135,29 +136,14 @@ def updated_parameters(model: CharmModel, scope: Scope, puzzle: str) -> tuple[in
     return private, sum(parameter.numel() for parameter in shared_parameters(model, scope).values())
 
 
-class Anchor:
-    """A pull towards where parameters are now: strength / 2 * sum of importance * (parameter - base)^2."""
-
-    def __init__(self, parameters: list[nn.Parameter], strength: float, importance: list[Tensor] | None = None) -> None:
-        self.parameters, self.strength, self.importance = parameters, strength, importance
-        self.base = [parameter.detach().clone() for parameter in parameters]
-
-    @torch.no_grad()
-    def add_gradients(self) -> None:
-        for number, (parameter, base) in enumerate(zip(self.parameters, self.base, strict=True)):
-            pull = self.strength * (parameter - base)
-            if self.importance is not None:
-                pull *= self.importance[number]
-            parameter.grad = pull if parameter.grad is None else parameter.grad + pull
-
-
 class Adaptation(Learner):
     """A model that is learning the demonstrations of some tasks, update by update.
 
-    `anchor` holds shared weights back; with `rehearsal` every second update is a batch of that data instead, which
-    moves shared weights only. `seed` sets this adaptation apart from others with the same recipe. `form` is how shared
-    weights move, freely if not given.
+    `form` is how shared weights move, freely if not given; with `rehearsal` every second update is of these older tasks
+    instead, and moves shared weights only. `seed` sets this adaptation apart from others with the same recipe.
     """
+
+    form: Form
 
     def __init__(
         self,
@@ -166,42 +152,47 @@ class Adaptation(Learner):
         recipe: Recipe,
         scope: Scope,
         place: Place,
-        anchor: Anchor | None = None,
+        form: Form | None = None,
         rehearsal: Dataset | None = None,
         seed: int = 0,
-        form: Form | None = None,
     ) -> None:
-        self.anchor, self.form = anchor, form or Form(shared_parameters(model, scope))
+        form = form or Form(shared_parameters(model, scope))
         size = BatchSize(recipe.batch, recipe.tokens, halt_weight=recipe.halt_weight)
         seed = keyed.key_of("adaptation", recipe.seed, seed)
-        optimizers = adaptation_optimizers(model, recipe, self.form, place)
-        examples = model.reasoner.examples(data, size, seed, place, rehearsal)
-        self.rehearses = rehearsal is not None
-        rate = partial(rate_at, recipe)
-        super().__init__(model, optimizers, examples, rate, seed, place, retreats=True)
+        optimizers = adaptation_optimizers(model, recipe, form, place)
+        examples, rate = partial(model.reasoner.examples, size=size, seed=seed, place=place), partial(rate_at, recipe)
+        super().__init__(model, optimizers, examples(data), rate, seed, place, form=form, retreats=True)
+        self.older = None if rehearsal is None else examples(rehearsal)
         self._measured: list[Tensor] = []  # token loss and exact accuracy of the task's own updates
 
+    @property
+    def rehearses(self) -> bool:
+        """Whether the next update is of older tasks."""
+        return self.older is not None and self.updates % 2 == 1
+
+    def update(self, passed: float = 0.0) -> Metrics:
+        if self.older is None or not self.rehearses:
+            return super().update(passed)
+        own, self.examples = self.examples, self.older
+        try:
+            return super().update(passed)
+        finally:  # there may be smaller batches now
+            self.examples, self.older = own, self.examples
+
     def learn(self, batch: Any, passed: float = 0.0) -> Metrics:
+        rehearsed = self.rehearses
         metrics = super().learn(batch, passed)
-        if not self.examples.is_rehearsed(batch):
+        if not rehearsed:
             loss = metrics.get("token_loss", metrics["loss"])
             self._measured.append(torch.stack([loss, metrics["exact_accuracy"]]))
         return metrics
 
     def focused(self, passed: float) -> bool:
-        return not self.rehearses or self.updates % 2 == 0
+        return not self.rehearses
 
-    def moving(self, batch: Any) -> Sequence[Optimizer] | None:
+    def moving(self) -> Sequence[Optimizer] | None:
         # A rehearsed example reads rows of the base, which must not change.
-        return self.optimizers.all[len(private_tables(self.model)) :] if self.examples.is_rehearsed(batch) else None
-
-    def after_backward(self) -> None:
-        if self.anchor is not None:
-            self.anchor.add_gradients()
-        self.form.after_backward()
-
-    def after_step(self) -> None:
-        self.form.after_step()
+        return self.optimizers.all[len(private_tables(self.model)) :] if self.rehearses else None
 
     def progress(self) -> tuple[float, float]:
         """Return the mean token loss since the last call, and the newest share of exact answers; rehearsal aside."""
@@ -213,10 +204,14 @@ class Adaptation(Learner):
 
     def state(self) -> dict[str, Tensor]:
         tensors = super().state() | {f"form/{name}": value for name, value in self.form.state().items()}
+        if self.older is not None:
+            tensors |= {f"slots/rehearsal/{name}": value for name, value in self.older.state().items()}
         return tensors | ({"measured": torch.stack(self._measured)} if self._measured else {})
 
     def restore(self, tensors: Mapping[str, Tensor]) -> None:
         super().restore(tensors)
+        if self.older is not None:
+            self.older.restore([below("slots/rehearsal/", tensors)])
         with torch.no_grad():
             for name, value in self.form.state().items():
                 value.copy_(tensors[f"form/{name}"])
@@ -244,19 +239,15 @@ def adaptation_optimizers(model: CharmModel, recipe: Recipe, form: Form, place: 
         table.weight.requires_grad_(True)
     for parameter in form.shared.values():
         parameter.requires_grad_(True)
-    vectors = {"lr": recipe.task_lr, "betas": recipe.betas}
     rows: dict[str, Any] = {"lr": recipe.row_lr, "weight_decay": recipe.row_decay}
     on_gpu = place.device.type == "cuda"  # where updates are recorded
-    parts = [
-        Part(RowAdamW, [{"params": [table.weight], **vectors}])
-        if name == "memory.base.rows.weight"
-        else rows_part(recipe.rows, {"params": [table.weight], **rows}, recipe.betas, recorded=on_gpu)
-        for name, table in tables.items()
-    ]
-    dense = {
-        "lr": recipe.shared_lr,
-        "betas": recipe.betas,
-        "weight_decay": recipe.shared_decay if form.decays else 0.0,
-    }
-    parts.append(Part(AdamW, [{"params": form.moved(), **dense}], {"capturable": on_gpu}))
-    return OptimizerSet(parts, rates_on=place.device if on_gpu else None, clip=recipe.clip)
+    optimizers: list[Optimizer] = []
+    for name, table in tables.items():
+        if name == VECTORS:
+            optimizers.append(RowAdamW([table.weight], recipe.task_lr, recipe.betas))
+        else:
+            optimizers += rows_optimizer(recipe.rows, {"params": [table.weight], **rows}, recipe.betas, recorded=on_gpu)
+    if moved := form.moved():
+        decay = recipe.shared_decay if form.decays else 0.0
+        optimizers.append(AdamW(moved, recipe.shared_lr, recipe.betas, weight_decay=decay, capturable=on_gpu))
+    return OptimizerSet(optimizers, rates_on=place.device if on_gpu else None, clip=recipe.clip)

@@ -227,14 +227,21 @@ def train(
     return engine
 
 
-def compiles(attempt: Callable[[], None], wanted: str, place: Place, say: Callable[[str], None]) -> bool:
-    """Return whether compiling is wanted ("auto": on CUDA) and succeeds; a failure is reported, or raised if "on"."""
+def compiles(
+    network: Any, attempt: Callable[[], object], wanted: str, place: Place, say: Callable[[str], None]
+) -> bool:
+    """Compile the parts of a network if that is wanted ("auto": on CUDA), and try them; return whether that worked.
+
+    A failure is reported, or raised if "on".
+    """
     if wanted == "off" or (wanted == "auto" and place.device.type != "cuda"):
         return False
     keep_compiled_code()
     try:
+        network.compile_parts()
         attempt()
     except Exception as error:
+        network.uncompile()
         if wanted == "on":
             raise CharmError(f"torch.compile failed: {error}") from error
         torch._dynamo.reset()
@@ -317,12 +324,9 @@ class Logs:
 
     def restore(self, state: dict[str, Any]) -> None:
         """Continue an unfinished line."""
-        self._count = state["count"]
-        self._names = list(state["sums"])
-        self._sums = None
-        if state["sums"] and self._count:
-            values = list(state["sums"].values())
-            self._sums = torch.tensor(values, dtype=self.place.sum_dtype, device=self.place.device)
+        self._count, sums = state["count"], state["sums"]
+        values = torch.tensor([*sums.values()], dtype=self.place.sum_dtype, device=self.place.device)
+        self._names, self._sums = list(sums), values if sums and self._count else None
 
     def _over_processes(self) -> Tensor:
         """Return the sums, a mean over all processes."""

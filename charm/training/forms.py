@@ -1,4 +1,5 @@
-"""How shared weights may move in a stage: freely, by a change of low rank, or only the units that a task uses most.
+"""How shared weights may move in a stage: freely, held back by an anchor, by a change of low rank, or only the units
+that a task uses most.
 
 Dimension letters: B examples, L positions, F inner width of a feed-forward layer.
 """
@@ -48,6 +49,25 @@ class Form:
     def state(self) -> dict[str, Tensor]:
         """Return the tensors that a resumed stage needs, to be copied into."""
         return {}
+
+
+class Anchored(Form):
+    """Shared weights are pulled to where they are now: strength / 2 * sum of importance * (weight - base)^2."""
+
+    def __init__(
+        self, shared: Mapping[str, nn.Parameter], strength: float, importance: list[Tensor] | None = None
+    ) -> None:
+        super().__init__(shared)
+        self.strength, self.importance = strength, importance
+        self.base = [parameter.detach().clone() for parameter in self.moved()]
+
+    @torch.no_grad()
+    def after_backward(self) -> None:
+        for number, (parameter, base) in enumerate(zip(self.moved(), self.base, strict=True)):
+            pull = self.strength * (parameter - base)
+            if self.importance is not None:
+                pull *= self.importance[number]
+            parameter.grad = pull if parameter.grad is None else parameter.grad + pull
 
 
 class LowRank(Form):

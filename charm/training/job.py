@@ -62,7 +62,7 @@ class ReasonerJob(Job):
             place,
             place.rank,
             self.average,
-            records,
+            records=records,
             say=say,
         )
         self.work = self.learner.examples.work

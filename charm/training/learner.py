@@ -21,6 +21,7 @@ from charm.progress import say
 from charm.runs.checkpoint import optimizer_tensors, restore_optimizers
 from charm.tasks.keyed import key_of
 from charm.training.engine import compiles
+from charm.training.forms import Form
 from charm.training.graphs import UpdateGraphs
 from charm.training.optimizers import MovingAverage, OptimizerSet
 
@@ -34,7 +35,7 @@ class Learner:
     """A model that learns, update by update.
 
     With `retreats`, updates whose memory runs out continue in batches of half the size. `rank` distinguishes
-    processes that train together. Subclasses add what moves beside the gradients (`after_backward`, `after_step`).
+    processes that train together. A `form` changes gradients before the step, and weights after it.
     """
 
     model: CharmModel
@@ -45,6 +46,7 @@ class Learner:
     place: Place
     rank: int | None = None
     average: MovingAverage = field(default_factory=lambda: MovingAverage([], 0.0))
+    form: Form | None = None
     records: bool = True
     retreats: bool = False
     say: Callable[[str], None] = say
@@ -81,9 +83,11 @@ class Learner:
     def _apply(self, batch: Any) -> Metrics:
         """Do the device's half of `learn`; never synchronises with the host."""
         metrics = self.examples.gradients(self.model, batch)
-        self.after_backward()
-        self.optimizers.step(self.moving(batch))
-        self.after_step()
+        if self.form is not None:
+            self.form.after_backward()
+        self.optimizers.step(self.moving())
+        if self.form is not None:
+            self.form.after_step()
         self.average.update()
         return metrics
 
@@ -91,15 +95,9 @@ class Learner:
         """Return whether the next update reads only the tasks that are being learned, not those to rehearse."""
         return False
 
-    def moving(self, batch: Any) -> Sequence[Optimizer] | None:
-        """Return the optimizers that move weights for this batch; None for all."""
+    def moving(self) -> Sequence[Optimizer] | None:
+        """Return the optimizers that move weights in this update; None for all."""
         return None
-
-    def after_backward(self) -> None:
-        """Change the gradients before the step."""
-
-    def after_step(self) -> None:
-        """Change the weights after the step."""
 
     def compile(self, wanted: str) -> None:
         """Compile the network if wanted, with its gradient, and report a failure."""
@@ -112,8 +110,8 @@ class Learner:
         return {**tensors, "updates": torch.tensor(self.updates)}
 
     def restore(self, tensors: Mapping[str, Tensor]) -> None:
-        restore_optimizers(self.optimizers.all, _below("optimizer/", tensors))
-        self.examples.restore([_below("slots/", tensors)])
+        restore_optimizers(self.optimizers.all, below("optimizer/", tensors))
+        self.examples.restore([below("slots/", tensors)])
         self.updates = int(tensors["updates"])
 
     def close(self) -> None:
@@ -123,20 +121,11 @@ class Learner:
 
 
 def compile_network(
-    model: CharmModel, attempt: Callable[[], None], wanted: str, place: Place, say: Callable[[str], None]
-) -> bool:
-    """Return whether the network is compiled now: if that is wanted, and `attempt`, which uses it, succeeds."""
-    network = model.reasoner
-
-    def compiled() -> None:
-        network.compile_parts()
-        attempt()
-        model.zero_grad(set_to_none=True)
-
-    network.compiled = compiles(compiled, wanted, place, say)
-    if not network.compiled:
-        network.uncompile()
-    return network.compiled
+    model: CharmModel, attempt: Callable[[], object], wanted: str, place: Place, say: Callable[[str], None]
+) -> None:
+    """Compile the network of a model if that is wanted and `attempt`, which uses it, succeeds."""
+    model.reasoner.compiled = compiles(model.reasoner, attempt, wanted, place, say)
+    model.zero_grad(set_to_none=True)
 
 
 def retreating(attempt: Callable[[S], T], size: S, smaller: Callable[[S], S | None]) -> T:
@@ -156,5 +145,6 @@ def is_finite(tensors: Sequence[Tensor]) -> bool:
     return all(bool(tensor.isfinite().all()) for tensor in tensors)
 
 
-def _below(start: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+def below(start: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """Return the tensors whose names start so, by the rest of their names."""
     return {name.removeprefix(start): value for name, value in tensors.items() if name.startswith(start)}

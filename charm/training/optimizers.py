@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 import torch
@@ -156,37 +155,29 @@ def group_tensors(
     return [weights, [weight.grad for weight in weights], *states]
 
 
-@dataclass(frozen=True)
-class Part:
-    """One optimizer of an `OptimizerSet`."""
-
-    kind: type[Optimizer]
-    groups: Sequence[dict[str, Any]]
-    """Parameter groups as torch has them: "params", and settings of the group such as "lr"."""
-    settings: Mapping[str, Any] = field(default_factory=dict)  # what all groups share
+def optimizer_of(kind: type[Optimizer], groups: Iterable[dict[str, Any]], **settings: Any) -> list[Optimizer]:
+    """Return an optimizer of the groups that have parameters; none if there are no such groups."""
+    groups = [group for group in groups if group["params"]]
+    return [kind(groups, **settings)] if groups else []
 
 
 class OptimizerSet:
-    """The optimizers of a model, in the order of their parts; groups without parameters and empty parts are left out.
+    """The optimizers of a model.
 
-    The gradients of `summed` are added up over all processes before a step. With a `clip` the norm of all gradients
-    together is cut to it; `gather` says whether tables have only the rows that this process read. With `rates_on`
-    learning rates are tensors on that device, so that a recorded update can be given new ones.
+    The gradients of `dense` weights are added up over all processes before a step. With a `clip` the norm of all
+    gradients together is cut to it; `gather` says whether tables have only the rows that this process read. With
+    `rates_on` learning rates are tensors on that device, so that a recorded update can be given new ones.
     """
 
     def __init__(
         self,
-        parts: Sequence[Part],
-        summed: Sequence[Tensor] = (),
+        optimizers: list[Optimizer],
+        dense: Sequence[nn.Parameter] = (),
         rates_on: torch.device | None = None,
         clip: float = 0.0,
         gather: bool = True,
     ) -> None:
-        self.summed, self.clip, self.gather = summed, clip, gather
-        self.all: list[Optimizer] = []
-        for part in parts:
-            if groups := [group for group in part.groups if group["params"]]:
-                self.all.append(part.kind(groups, **part.settings))
+        self.all, self.dense, self.clip, self.gather = optimizers, dense, clip, gather
         # Settings at full rate, which `scale` multiplies.
         self.full = [[dict(group) for group in one.param_groups] for one in self.all]
         if rates_on is not None:
@@ -204,7 +195,7 @@ class OptimizerSet:
 
     def step(self, only: Sequence[Optimizer] | None = None) -> None:
         """Apply the gradients with all optimizers or some of them, and clear them all."""
-        sum_gradients(self.summed)  # row optimizers gather their own sparse gradients
+        sum_gradients(self.dense)  # row optimizers gather their own sparse gradients
         moving = self.all if only is None else only
         if self.clip:
             clip_together(moving, self.clip, self.gather)
@@ -233,8 +224,7 @@ class Optimizers(OptimizerSet):
     """Muon for dense matrices, AdamW for the other dense tensors (or one for both), row-wise optimizers for tables."""
 
     def __init__(self, model: CharmModel, config: OptimizerConfig, rates_on_device: bool = False) -> None:
-        """Build them; with `rates_on_device` learning rates are tensors, so a recorded update can be given new ones."""
-        self.dense = dense_parameters(model)
+        dense = dense_parameters(model)
         others, factors, instance_rows = grouped_parameters(model)
         elementwise = {id(parameter) for parameter in model.reasoner.elementwise_parameters()}
         kinds: dict[type[Optimizer], list[dict[str, Any]]] = {Muon: [], AdamW: [], AdamAtan2: []}
@@ -250,24 +240,23 @@ class Optimizers(OptimizerSet):
             kinds[Muon].append({"params": matrices, **group, "urm": choice == "urm-muon"})
             kinds[AdamAtan2 if choice == "adam-atan2" else AdamW].append({"params": rest, **group})
         rows = {"params": instance_rows, "lr": config.row_lr, "weight_decay": config.row_weight_decay}
-        fused = all(parameter.device.type in ("cpu", "cuda", "xpu") for parameter in self.dense)
+        fused = all(parameter.device.type in ("cpu", "cuda", "xpu") for parameter in dense)
         adam = {"betas": config.betas, "eps": 1e-8, "fused": fused, "capturable": rates_on_device}
-        settings: dict[type[Optimizer], dict[str, Any]] = {Muon: {}, AdamW: adam, AdamAtan2: {"betas": config.betas}}
+        settings: dict[type[Optimizer], dict[str, Any]] = {AdamW: adam, AdamAtan2: {"betas": config.betas}}
         gather = not sharded_tables(model)  # sharded tables have the entries of all processes already
-        parts = [Part(kind, groups, settings[kind]) for kind, groups in kinds.items()]
-        parts.append(rows_part(config.rows, rows, config.betas, gather, rates_on_device))
-        rates_on = self.dense[0].device if rates_on_device else None
-        super().__init__(parts, self.dense, rates_on, config.clip, gather)
+        made = [one for kind, groups in kinds.items() for one in optimizer_of(kind, groups, **settings.get(kind, {}))]
+        made += rows_optimizer(config.rows, rows, config.betas, gather, rates_on_device)
+        super().__init__(made, dense, dense[0].device if rates_on_device else None, config.clip, gather)
 
 
-def rows_part(
+def rows_optimizer(
     choice: RowChoice, group: dict[str, Any], betas: tuple[float, float], gather: bool = True, recorded: bool = False
-) -> Part:
-    """Return the optimizer of instance rows with this name; `recorded` updates become CUDA graphs."""
+) -> list[Optimizer]:
+    """Return the optimizer of instance rows with this name, if there are any; `recorded` updates become CUDA graphs."""
     if choice == "signsgd":
-        return Part(RowSignSGD, [group], {"gather": gather})
+        return optimizer_of(RowSignSGD, [group], gather=gather)
     kind, more = (RowAdamW, {}) if choice == "adamw" else (DenseAdamW, {"capturable": recorded})
-    return Part(kind, [group], {"gather": gather, "betas": betas, **more})
+    return optimizer_of(kind, [group], gather=gather, betas=betas, **more)
 
 
 def rate_share(update: int, warmup: float, left: float = 1.0, decay: Literal["linear", "cosine"] = "linear") -> float:
@@ -290,7 +279,7 @@ def lr_scale(update: int, steps: int, config: OptimizerConfig) -> float:
 class MovingAverage:
     """The exponential moving average of dense weights; rows are not averaged, and not copied."""
 
-    def __init__(self, parameters: list[nn.Parameter], decay: float) -> None:
+    def __init__(self, parameters: Sequence[nn.Parameter], decay: float) -> None:
         self.decay = decay
         self.parameters = parameters if decay else []
         self.average = [parameter.detach().clone() for parameter in self.parameters]

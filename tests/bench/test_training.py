@@ -75,7 +75,7 @@ def test_operations_of_a_writer(reads: str, monkeypatch: pytest.MonkeyPatch) -> 
     config = replace(preset("base").reasoner, width=32, heads=2, layers=2, inner_multiple=8, compute_dtype="float32")
     config = replace(config, dropout=0.0, reads=reads)
     data = load_dataset(replace(preset("base").data, synthetic=(), train=("arc1/training",), tasks=("25ff71a9",)))
-    packs = Packs(Writer(config), data, 2048, 0, torch.device("cpu"))
+    packs = Packs(Writer(config), data, 2048, 0, Place(torch.device("cpu")))
     packs.prepare(0)
     lengths = packs.pack.edges_N2[:-1].diff().long()  # the padding is not computed
     monkeypatch.setattr(cpu, "has_slow_mkl", lambda: False)  # torch does not count oneDNN's products

@@ -58,10 +58,10 @@ def test_anchors_have_the_papers_strength(base: Path) -> None:
     assert (alike.strength, weighed.strength) == (0.1, 0.01)
     assert alike.importance is None
     assert weighed.importance is not None
-    assert [one.shape for one in weighed.importance] == [p.shape for p in weighed.parameters]
+    assert [one.shape for one in weighed.importance] == [p.shape for p in weighed.shared.values()]
     assert sum(float(one.sum()) for one in weighed.importance) > 0
     names = set(shared_parameters(base_of(base).model, "composition"))
-    assert len(alike.parameters) == len(weighed.parameters) == len(names)
+    assert set(alike.shared) == set(weighed.shared) == names
 
 
 def test_the_importance_of_the_halt_head_goes_with_the_square_of_the_bases_halting_weight(base: Path) -> None:

@@ -14,6 +14,8 @@ import pytest
 from matplotlib.container import ErrorbarContainer
 from matplotlib.figure import Figure
 
+from benchmarks.continual_stages import costs_figure
+from benchmarks.continual_study import learning_forgetting_figure
 from charm.accounting import account
 from charm.arc.presets import preset
 from charm.cli import main
@@ -107,7 +109,7 @@ def test_bands_are_one_standard_deviation() -> None:
 
 def test_learning_is_drawn_against_forgetting_with_one_style_for_a_method() -> None:
     stream = {"a": [Point(10, (50.0,)), Point(5, (40.0,))], "b": [Point(0, (30.0,))]}
-    figure = figures.cl_learning_forgetting({"the stream": stream, "the base": {"b": [Point(1, (30.0,))]}})
+    figure = learning_forgetting_figure({"the stream": stream, "the base": {"b": [Point(1, (30.0,))]}})
     left, right = figure.axes
     assert drawn(figure)["a"] == ([5, 10], [40.0, 50.0])  # along what is forgotten
     assert left.get_xlabel() == "forgetting of the stream (points)"
@@ -117,7 +119,7 @@ def test_learning_is_drawn_against_forgetting_with_one_style_for_a_method() -> N
 
 def test_costs_have_a_panel_each() -> None:
     lengths = {"10 stages": [Point(1, (2.0,)), Point(9, (2.5,))]}
-    figure = figures.cl_costs({"seconds": lengths, "bytes": lengths})
+    figure = costs_figure({"seconds": lengths, "bytes": lengths})
     assert [axes.get_ylabel() for axes in figure.axes] == ["seconds", "bytes"]
     assert all(axes.get_ylim()[0] == 0 for axes in figure.axes)
 

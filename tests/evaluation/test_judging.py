@@ -11,7 +11,7 @@ from torch import Tensor
 from charm.evaluation.predict import JUDGES, Judgements, judge_votes, log_likelihoods
 from charm.models.model import CharmModel
 from charm.models.writer import asking
-from charm.models.writer.network import Writer
+from charm.models.writer.network import Writer, turned
 from charm.runs.votes import Candidates, probability
 from charm.tasks.canvas import BOUNDARY, FIRST_COLOR
 from charm.tasks.dataset import DataConfig, load_dataset
@@ -40,7 +40,8 @@ def slow(model: CharmModel, view: View, question: Grid, answer: Grid, row: int) 
         return F.scaled_dot_product_attention(q, k, v, is_causal=True)[0].transpose(0, 1)
 
     place = torch.tensor(places)
-    logits = model.reasoner(torch.tensor(tokens), place, place.roll(-1, 0), model.task(torch.tensor([row])), attend)
+    read = (torch.tensor(tokens), place, place.roll(-1, 0), model.task(torch.tensor([row])))
+    logits = model.reasoner(*read, turned(attend))
     likely = logits.double().log_softmax(-1)
     return sum(float(likely[at, tokens[at + 1]]) for at in range(begins, len(tokens) - 1))
 

@@ -311,8 +311,8 @@ def test_the_comparison_by_hand(shelf: Shelf) -> None:
         store(shelf, "train.table", seed, pass_2=table, pass_1000=20.0 + seed)
         store(shelf, "train.cose", seed, pass_2=cose, pass_1000=25.0 + 2 * seed)
     printed = TABLES[LABEL]
-    lines = [line for line in printed.runs if line.variant.name in ("table", "cose")]
-    comparison = Comparison.of(printed, shelf, lines)
+    lines = tuple(line for line in printed.runs if line.variant.name in ("table", "cose"))
+    comparison = Comparison.of(replace(printed, lines=lines), shelf)
     rows = comparison.scores_table().rows
     assert list(rows[0]) == ["Full task table", "49.75 ± 2.50", "71.75 ± 0.22"]
     assert list(rows[1]) == ["  ours: seeds 0, 1, 2", "11.00 ± 1.00", "21.00 ± 1.00"]
@@ -333,8 +333,8 @@ def test_a_line_that_the_paper_does_not_have(shelf: Shelf) -> None:
     printed = TABLES[LABEL]
     mine = PaperLine("mine", "train.add", {})
     claim = PaperClaim("train.add", "train.cose", "pass@2")
-    extended = replace(printed, lines=(*printed.lines, mine), claims=(claim,))
-    comparison = Comparison.of(extended, shelf, [printed.line("train.cose"), mine])
+    extended = replace(printed, lines=(printed.line("train.cose"), mine), claims=(claim,))
+    comparison = Comparison.of(extended, shelf)
     assert list(comparison.scores_table().rows[-1])[:2] == ["  ours: seeds 0, 1, 2", "7.00 ± 1.00"]
     # Differences -2, -4, -6: mean -4, half of the interval 4.3027 x 2 / sqrt(3) = 4.968.
     (row,) = comparison.claims_table().rows
@@ -357,12 +357,12 @@ def test_tasks_that_one_variant_alone_answers(shelf: Shelf) -> None:
         path = shelf.run(VARIANTS[key], seed).result_path
         write_sealed(path, {**read_sealed(path), "tasks": {"solved": [], "proposed": tasks}})
     printed = TABLES["tab:compo-ablations"]
-    comparison = Comparison.of(printed, shelf, printed.runs)
+    comparison = Comparison.of(printed, shelf)
     assert comparison.alone() == ["a", "d"]
     told = comparison.alone_text()
     assert told.startswith("2 tasks are answered by Full task table and by none of the 2 other variants, at any rank")
     assert told.endswith("(the paper: 19): a d")
-    assert Comparison.of(TABLES[LABEL], shelf, TABLES[LABEL].runs).alone() is None
+    assert Comparison.of(TABLES[LABEL], shelf).alone() is None
 
 
 def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import replace
 from operator import attrgetter
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,8 +14,10 @@ from charm.commands.train import parse_preset
 from charm.config import flags_between
 from charm.domains import domain_of_preset
 from charm.errors import CharmError
+from charm.paper.plans import commands_by_hand
 from charm.paper.runs import SIZE_NAMES, SIZES, VARIANTS, overlay, variant_named, with_fields
 from charm.paper.tables import TABLES
+from charm.paper.work import Shelf
 
 # From the appendix "System configuration", which holds "unless otherwise stated".
 SYSTEM: dict[str, Any] = {
@@ -422,10 +426,12 @@ def test_commands_start_the_same_runs(key: str) -> None:
     Fields without effect are no flags, so they must have the preset's values, unless they are switched off.
     """
     for size in SIZES[VARIANTS[key].group]:
-        preset, flags = VARIANTS[key].flags(size, seed=2)
+        run = Shelf(Path("out"), size).run(VARIANTS[key], 2)
+        _, _, preset, *flags = shlex.split(commands_by_hand(run)[0])
         base = domain_of_preset(preset).configuration(preset)
-        found = parse_preset(preset, base, flags).config
-        expected = wanted = VARIANTS[key].at(size, seed=2)
+        assert flags[-2:] == ["--out", str(run.folder)]
+        found = parse_preset(preset, base, flags[:-2]).config
+        expected = wanted = run.config
         for name in getattr(wanted, "idle", ()):
             if attrgetter(name)(wanted) is not False:
                 head, _, last = name.rpartition(".")

@@ -40,8 +40,11 @@ def test_what_one_solves_and_another_never_proposes(run: Path, other: Path, tmp_
     assert "outcomes differ 4" in text
 
 
-def test_a_run_looks_as_on_its_own_page(run: Path, other: Path, tmp_path: Path) -> None:
-    both = read(write_comparison([run, other], tmp_path / "page.html", top=5)).data
+def test_a_run_looks_as_on_its_own_page(
+    run: Path, other: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("charm.report.comparison.SHOWN", 5)
+    both = read(write_comparison([run, other], tmp_path / "page.html")).data
     for number, one in enumerate((run, other)):
         alone = read(write_report(one)).data
         assert both["runs"][number]["steps"] == alone["steps"]

@@ -19,13 +19,13 @@ from charm.tasks.instances import Instances
 from charm.tasks.keys import ArcKey, MemoryConfig
 from charm.training.adaptation import (
     Adaptation,
-    Anchor,
     Recipe,
     Scope,
     private_rows,
     shared_parameters,
     updated_parameters,
 )
+from charm.training.forms import Anchored
 from charm.training.graphs import UpdateGraphs
 from tests.toy.runs import HERE
 from tests.toy.streams import prepared
@@ -39,12 +39,12 @@ def two_parameters() -> list[nn.Parameter]:
 
 def test_l2sp_by_hand() -> None:
     """0.1 / 2 * ((3 - 1)^2 + (-2.5 + 2)^2) has the gradients 0.1 * 2 and 0.1 * -0.5."""
-    a, b = parameters = two_parameters()
-    anchor = Anchor(parameters, 0.1)
+    a, b = two_parameters()
+    anchor = Anchored({"a": a, "b": b}, 0.1)
     a.data.fill_(3.0)
     b.data.fill_(-2.5)
     a.grad = torch.tensor([1.0])
-    anchor.add_gradients()
+    anchor.after_backward()
     torch.testing.assert_close(a.grad, torch.tensor([1.2]))
     torch.testing.assert_close(b.grad, torch.tensor([-0.05]))
 
@@ -62,11 +62,11 @@ def test_ewc_by_hand() -> None:
     fisher = diagonal_fisher(parameters, backward, 2)
     assert [float(value) for value in fisher] == [40.0, 10.0]
     assert a.grad is None
-    anchor = Anchor(parameters, 0.01, fisher)
+    anchor = Anchored({"a": a, "b": b}, 0.01, fisher)
     a.data.fill_(1.5)
     b.data.fill_(0.0)
     # 0.01 / 2 * (40 * 0.25 + 10 * 4) has the gradients 0.01 * 40 * 0.5 and 0.01 * 10 * 2.
-    anchor.add_gradients()
+    anchor.after_backward()
     torch.testing.assert_close(a.grad, torch.tensor([0.2]))
     torch.testing.assert_close(b.grad, torch.tensor([0.2]))
 
@@ -75,10 +75,10 @@ def test_the_gradient_of_the_anchor_is_that_of_its_loss() -> None:
     generator = torch.Generator().manual_seed(0)
     parameter = nn.Parameter(torch.randn(5, generator=generator, dtype=torch.float64))
     importance = torch.rand(5, generator=generator, dtype=torch.float64)
-    anchor = Anchor([parameter], 0.3, [importance])
+    anchor = Anchored({"w": parameter}, 0.3, [importance])
     base = parameter.detach().clone()
     parameter.data += torch.randn(5, generator=generator, dtype=torch.float64)
-    anchor.add_gradients()
+    anchor.after_backward()
     free = parameter.detach().clone().requires_grad_()
     loss = 0.3 / 2 * (importance * (free - base) ** 2).sum()
     loss.backward()
@@ -152,7 +152,7 @@ def test_an_anchor_holds_shared_weights_back(base: Path, unseen: Path) -> None:
         model, data = prepared(base, unseen)
         shared = shared_parameters(model, "composition")
         start = {name: parameter.detach().clone() for name, parameter in shared.items()}
-        anchor = Anchor(list(shared.values()), strength)
+        anchor = Anchored(shared, strength)
         adaptation = Adaptation(model, data, RECIPE, "composition", HERE, anchor)
         for _ in range(12):
             adaptation.update()

@@ -5,6 +5,7 @@ import signal
 import time
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -86,21 +87,22 @@ def test_a_run_killed_before_its_first_checkpoint_begins_again(config: TrainConf
 
 
 def test_a_failure_to_compile_is_told_or_raised() -> None:
-    attempts, said = [], list[str]()
+    attempts, undone, said = [], [], list[str]()
 
     def attempt() -> None:
         attempts.append(1)
         raise RuntimeError("no compiler")
 
-    gpu = Place(torch.device("cuda"))
-    assert not compiles(attempt, "off", gpu, said.append)
-    assert not compiles(attempt, "auto", HERE, said.append)
-    assert (attempts, said) == ([], [])
-    assert not compiles(attempt, "auto", gpu, said.append)
+    gpu, network = Place(torch.device("cuda")), SimpleNamespace(compile_parts=list, uncompile=lambda: undone.append(1))
+    assert not compiles(network, attempt, "off", gpu, said.append)
+    assert not compiles(network, attempt, "auto", HERE, said.append)
+    assert (attempts, undone, said) == ([], [], [])
+    assert not compiles(network, attempt, "auto", gpu, said.append)
     assert said == ["torch.compile failed (RuntimeError); running the model uncompiled"]
+    assert undone == [1]
     with pytest.raises(CharmError, match=r"torch\.compile failed: no compiler"):
-        compiles(attempt, "on", HERE, said.append)
-    assert compiles(attempts.clear, "on", HERE, said.append)
+        compiles(network, attempt, "on", HERE, said.append)
+    assert compiles(network, attempts.clear, "on", HERE, said.append)
     assert attempts == []
 
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import torch
 
+from charm.devices import Place
 from charm.errors import CharmError
 from charm.models.writer.config import WriterConfig
 from charm.models.writer.packs import Packs, longest_sequence
@@ -15,7 +16,7 @@ from charm.tasks.dataset import Dataset, load_dataset
 from charm.tasks.sequences import LONGEST, START
 from tests.toy import toy_config, write_toy_tasks
 
-CPU = torch.device("cpu")
+CPU = Place(torch.device("cpu"))
 WRITER = WriterConfig(width=16, heads=2, layers=1).build()
 
 
@@ -49,7 +50,7 @@ def test_packs_follow_the_stream_and_lose_nothing(data: Dataset) -> None:
 
 def test_two_processes_share_the_stream(data: Dataset) -> None:
     alone = taken(Packs(WRITER, data, LONGEST, 3, CPU), 6)
-    parts = [taken(Packs(WRITER, data, LONGEST, 3, CPU, rank, 2), 2) for rank in range(2)]
+    parts = [taken(Packs(WRITER, data, LONGEST, 3, Place(CPU.device, rank, 2)), 2) for rank in range(2)]
     for rank, part in enumerate(parts):
         assert part == alone[rank::2][: len(part)]
 

@@ -203,7 +203,9 @@ def test_the_newest_evaluation_is_the_one_the_report_shows(tmp_path: Path) -> No
     (run / "eval").mkdir()
     scores = {"step": 4, "puzzles": 3, "metrics": {"pass@1": 0.5, "pass@2": 0.75, "pass@1/outputs": 0.1}}
     (run / "eval" / "standard.json").write_text(json.dumps(scores))
-    assert folder.newest_evaluation(run)["metrics"] == scores["metrics"]
+    newest = folder.find_evaluation(run)
+    assert newest is not None
+    assert newest["metrics"] == scores["metrics"]
     shown = {"step": 4, "scores": {"pass@1": 0.5, "pass@2": 0.75}, "protocol": ""}
     assert status(run)["evaluation"] == shown
     fields = {"name": "standard", "views": 8, "window": "current", "loops": [2]}

@@ -57,10 +57,8 @@ class CanvasNetwork(Network):
         """Return the loss of a step to minimise, a mean over `size.examples`, and what to log."""
         return refinement_loss(logits_BTV, halt, targets_BT, size.examples, size.halt_weight)
 
-    def examples(
-        self, data: Dataset, size: BatchSize, seed: int, place: Place, rehearsal: Dataset | None = None
-    ) -> Canvases:
-        return Canvases(self, data, size, seed, place, rehearsal)
+    def examples(self, data: Dataset, size: BatchSize, seed: int, place: Place) -> Canvases:
+        return Canvases(self, data, size, seed, place)
 
     def answers(self, asked: AskedBatch, steps: int) -> Iterator[tuple[Tensor, Tensor]]:
         from charm.models.canvas.answers import refine_answers  # which needs this module
@@ -325,14 +323,10 @@ class HostCopy:
     """A tensor on its way to the host: `array` waits for what was queued before the copy, not for what came after."""
 
     def __init__(self, tensor: Tensor) -> None:
-        self.event = None
-        if tensor.is_cuda:
-            self.tensor = torch.empty(tensor.shape, dtype=tensor.dtype, pin_memory=True)
-            self.tensor.copy_(tensor, non_blocking=True)
-            self.event = torch.cuda.Event()
+        self.tensor = tensor.to("cpu", non_blocking=tensor.is_cuda, copy=True)  # pinned, if it comes from a GPU
+        self.event = torch.cuda.Event() if tensor.is_cuda else None
+        if self.event is not None:
             self.event.record()
-        else:
-            self.tensor = tensor.to("cpu", copy=True)
 
     def array(self) -> np.ndarray[Any, Any]:
         if self.event is not None:
@@ -348,37 +342,20 @@ def pick_slots(slots: dict[int, Slots], seed: int, step: int) -> Slots:
 
 
 class Canvases(Examples):
-    """The slots of every canvas size, and those of older tasks that are rehearsed."""
+    """The slots of every canvas size."""
 
-    def __init__(
-        self,
-        network: CanvasNetwork,
-        data: Dataset,
-        size: BatchSize,
-        seed: int,
-        place: Place,
-        rehearsal: Dataset | None = None,
-    ) -> None:
+    def __init__(self, network: CanvasNetwork, data: Dataset, size: BatchSize, seed: int, place: Place) -> None:
         share = place.share(size.examples)
         if (share[1] - share[0]) % size.accumulate:
             raise CharmError(f"{share[1] - share[0]} slots cannot be split into {size.accumulate} equal parts")
-        self._again = partial(Canvases, network, data, seed=seed, place=place, rehearsal=rehearsal)
+        self._again = partial(Canvases, network, data, seed=seed, place=place)
         self.size, self.seed, self.work = size, seed, (size.examples, "samples")
-
-        def fill(some: Dataset) -> dict[int, Slots]:
-            bank, keys = some.bank.to(place.device), some.keys().to(place.device)
-            streams = [some.stream(side, size.examples, seed) for side in sorted(some.mixtures)]
-            return {stream.side: Slots(network, stream, bank, keys, share) for stream in streams}
-
-        self.groups = fill(data)
-        self.rehearsed = {} if rehearsal is None else fill(rehearsal)
+        bank, keys = data.bank.to(place.device), data.keys().to(place.device)
+        streams = [data.stream(side, size.examples, seed) for side in sorted(data.mixtures)]
+        self.groups = {stream.side: Slots(network, stream, bank, keys, share) for stream in streams}
 
     def prepare(self, update: int, focused: bool = False) -> Slots:
-        slots = pick_slots(self.groups if focused else self.rehearsed or self.groups, self.seed, update)
-        return slots.prepare(update, self.seed)
-
-    def is_rehearsed(self, batch: Slots) -> bool:
-        return any(batch is group for group in self.rehearsed.values())
+        return pick_slots(self.groups, self.seed, update).prepare(update, self.seed)
 
     def gradients(self, model: CharmModel, batch: Slots) -> Metrics:
         return refine_slots(model, batch, self.size)
@@ -413,14 +390,10 @@ class Canvases(Examples):
         return [workload(slots) for slots in self.groups.values()]
 
     def state(self) -> dict[str, Tensor]:
-        return {f"{name}/{k}": v for name, group in self._named().items() for k, v in group.state().items()}
+        return {f"{side}/{name}": v for side, group in self.groups.items() for name, v in group.state().items()}
 
     def restore(self, parts: Sequence[Mapping[str, Tensor]]) -> None:
-        for start, group in self._named().items():
+        for side, group in self.groups.items():
             mine = slice(int(group.numbers[0]), int(group.numbers[-1]) + 1)
-            here = [name for name in parts[0] if name.startswith(f"{start}/")]
+            here = [name for name in parts[0] if name.startswith(f"{side}/")]
             group.restore({n.rpartition("/")[2]: torch.cat([part[n] for part in parts])[mine] for n in here})
-
-    def _named(self) -> dict[str, Slots]:
-        named = {str(side): group for side, group in self.groups.items()}
-        return named | {f"rehearsal/{side}": group for side, group in self.rehearsed.items()}

@@ -15,16 +15,16 @@ from torch import Tensor
 
 from charm.errors import CharmError
 from charm.models.network import AskedBatch, Asking, Together, log_odds
-from charm.models.writer.decoding import SIZES, TOKENS, Decoder, Guessed, decodes
+from charm.models.writer.decoding import SIZES, TOKENS, Decoder, decodes
 from charm.models.writer.network import Writer
-from charm.models.writer.writing import inference_copy, questions, write
-from charm.tasks.batch import TURNS, PairBank
+from charm.models.writer.writing import grid_tokens, guesses, inference_copy, questions, write
+from charm.tasks.batch import PairBank
 from charm.tasks.canvas import FULL_SIDE
 from charm.tasks.dataset import Dataset
 from charm.tasks.keyed import Numbers
 from charm.tasks.keys import Keys
 from charm.tasks.sampling import SWAPS
-from charm.tasks.sequences import END, LONGEST_ANSWER, pack_pairs, sequence_lengths, to_canvas
+from charm.tasks.sequences import LONGEST_ANSWER, pack_pairs, sequence_lengths, to_canvas
 from charm.tasks.task import Grid, Pair
 
 if TYPE_CHECKING:
@@ -37,38 +37,34 @@ TURNS_OF_ALL = 4  # answers that are written before the next look at the clock, 
 SHORT = 32  # tokens by which answers may differ that a CPU writes together, however short they are
 
 
-def likely_lengths(data: Dataset) -> npt.NDArray[np.int64]:
+def likely_lengths(data: Dataset) -> Numbers:
     """Return the tokens of an answer to each question, judged by the longest output among its puzzle's training pairs.
 
     A puzzle without any is judged by its question. Puzzles with answers of about one length are written together.
     """
-    shapes = data.bank.shape.numpy()
-    outputs = np.maximum(shapes[:, 2] * (shapes[:, 3] + 1), shapes[:, 3] * (shapes[:, 2] + 1)) + 1
+    outputs = _most_tokens(data.bank.shape[:, 2:].numpy()) + 1
     longest: dict[int, int] = {}
     puzzle = data.instances.table()[0]
     for block in data.blocks:
         number = int(puzzle[block.rows[0]])
         longest[number] = max(longest.get(number, 0), int(outputs[block.pairs].max()))
-    height, width = data.question_bank.shape[:, :2].numpy().T
-    inputs = np.maximum(height * (width + 1), width * (height + 1)) + 1
-    return np.array(
-        [
-            longest.get(data.instances.number(question.task_id), int(inputs[n]))
-            for n, question in enumerate(data.questions)
-        ],
-        np.int64,
-    )
+    of_inputs = zip(data.questions, question_lengths(data) - 1, strict=True)
+    return np.array([longest.get(data.instances.number(one.task_id), tokens) for one, tokens in of_inputs], np.int64)
 
 
-def answer_limit(likely: int) -> int:
+def answer_limit(likely_N: Numbers) -> Numbers:
     """Return the tokens after which an answer is given up: one that is far longer than expected hardly ever ends."""
-    return min(2 * likely + 128, LONGEST_ANSWER)
+    return np.minimum(2 * likely_N + 128, LONGEST_ANSWER)
 
 
-def question_lengths(data: Dataset) -> npt.NDArray[np.int64]:
+def question_lengths(data: Dataset) -> Numbers:
     """Return the tokens of each question, under the view that makes it longest."""
-    height, width = data.question_bank.shape[:, :2].numpy().astype(np.int64).T
-    return 2 + np.maximum(height * (width + 1), width * (height + 1))
+    return 2 + _most_tokens(data.question_bank.shape[:, :2].numpy())
+
+
+def _most_tokens(shape_N2: Numbers) -> Numbers:
+    """Return the tokens of grids and their line ends, under the view with most lines."""
+    return shape_N2.prod(1) + shape_N2.max(1)
 
 
 def at_once(writer: Writer, likely_N: Numbers, device: torch.device, batch: int) -> int:
@@ -76,25 +72,19 @@ def at_once(writer: Writer, likely_N: Numbers, device: torch.device, batch: int)
 
     Keys and values of all their tokens must fit into a share of the device's memory; questions count as the longest.
     """
-    memory, per_token = votes_memory(device), token_memory(writer)
-    limit_N = np.array([answer_limit(likely) for likely in np.maximum.accumulate(likely_N)])
-    bytes_N = (LONGEST_ANSWER + limit_N) * per_token * np.arange(1, len(likely_N) + 1)
+    limit_N = answer_limit(np.maximum.accumulate(likely_N))
+    tokens_N = (LONGEST_ANSWER + limit_N) * np.arange(1, len(likely_N) + 1)
     if device.type == "cpu":  # reading costs as much as writing there, and all are padded to the longest
         batch = min(batch, int(np.searchsorted(likely_N, 2 * likely_N[0] + SHORT, side="right")))
-    return max(1, min(batch, int(np.searchsorted(bytes_N, memory, side="right"))))
+    return max(1, min(batch, int(np.searchsorted(tokens_N, kept_tokens(writer, device), side="right"))))
 
 
-def votes_memory(device: torch.device) -> int:
-    """Return the bytes that keys and values of answers may take."""
+def kept_tokens(writer: Writer, device: torch.device) -> int:
+    """Return the number of tokens whose keys and values may be kept at once."""
+    config, memory = writer.config, 2**30 if device.type == "cpu" else 2**31
     if device.type == "cuda":
-        return min(2**34, torch.cuda.get_device_properties(device).total_memory // 8)
-    return 2**30 if device.type == "cpu" else 2**31
-
-
-def token_memory(writer: Writer) -> int:
-    """Return the bytes of a token's keys and values."""
-    config = writer.config
-    return 2 * config.recurrences * len(writer.layers) * config.width * writer.compute_dtype.itemsize
+        memory = min(2**34, torch.cuda.get_device_properties(device).total_memory // 8)
+    return memory // (2 * config.recurrences * len(writer.layers) * config.width * writer.compute_dtype.itemsize)
 
 
 def rounds(question_N: Numbers) -> list[Numbers]:
@@ -124,7 +114,7 @@ class AskingWriter(Asking):
             raise CharmError(f"a writer answers in one step: loops must be 1, got {steps}")
         super().__init__(writer, data, steps, batch, fill)
         self.writer, self.lengths = inference_copy(writer), likely_lengths(data)
-        self.limits = np.array([answer_limit(likely) for likely in self.lengths.tolist()], np.int64)
+        self.limits = answer_limit(self.lengths)
         self.guessed: PairBank | None = None
         self.decoder: Decoder | None = None
 
@@ -139,7 +129,7 @@ class AskingWriter(Asking):
         asked_N = question_lengths(self.data)[question_N]
         stretch_N = np.sort(asked_N + self.limits[question_N])[::-1] + TOKENS
         slots = max(SIZES[0], min(IN_FLIGHT * self.batch, len(question_N)))
-        room = min(votes_memory(self.device) // token_memory(self.writer), int(stretch_N[:slots].sum()))
+        room = min(kept_tokens(self.writer, self.device), int(stretch_N[:slots].sum()))
         longest = int(asked_N.max(initial=0)) + LONGEST_ANSWER + TOKENS  # a guess may have any length
         self.decoder = Decoder(self.writer, slots, room, longest)
 
@@ -160,48 +150,28 @@ class AskingWriter(Asking):
 
     def answers(self, asked: AskedBatch) -> Iterator[tuple[Tensor, Tensor]]:
         limit_N = torch.from_numpy(self.limits[asked.question_N.cpu().numpy()]).to(self.device)
-        if self.decoder is None or self.guessed is None:
-            yield write_answers(self.writer, asked, limit_N, self.guessed)
+        asked = asked if self.guessed is None else asked._replace(bank=self.guessed)
+        if self.decoder is None:
+            yield write_answers(self.writer, asked, limit_N)
         else:
-            _, keys, question_N, row_N, task_ND, *_ = asked
-            guessed = Guessed(self.guessed, keys, question_N, row_N, task_ND, limit_N)
-            yield _as_canvases(*self.decoder.write(guessed))
+            yield _as_canvases(*self.decoder.write(asked, limit_N))
 
 
 @torch.inference_mode()
-def write_answers(
-    writer: Writer, asked: AskedBatch, limit: int | Tensor = LONGEST_ANSWER, guessed: PairBank | None = None
-) -> tuple[Tensor, Tensor]:
+def write_answers(writer: Writer, asked: AskedBatch, limit: int | Tensor = LONGEST_ANSWER) -> tuple[Tensor, Tensor]:
     """Return token canvases uint8 [N, 900] of the answers to questions under views, and their log-odds to be right.
 
-    `guessed` has a guess for each question of the bank (`drafts`); the answers are the same without.
+    Outputs in the bank are guesses (`drafts`); the answers are the same without.
     """
     bank, keys, question_N, row_N, task_ND, *_ = asked
-    swaps_N = TURNS.to(row_N.device)[-1, keys.dihedral[row_N].long()]
-    height_N, width_N = bank.shape[question_N][:, :2].unbind(1)
-    lines_N, cells_N = (
-        torch.where(swaps_N == 1, one, other) for one, other in ((width_N, height_N), (height_N, width_N))
-    )
-    ends_N = (2 + lines_N * (cells_N + 1)).cumsum(0)
+    input_N, output_N = grid_tokens(bank, keys, question_N, row_N).T
+    ends_N = (2 + input_N + output_N + (output_N > 0)).cumsum(0)
     pack = pack_pairs(bank, keys, question_N, row_N, ends_N, int(ends_N[-1]))
-    draft_NA = None if guessed is None else _drafted(guessed, keys, question_N, row_N)
-    return _as_canvases(*write(writer, *questions(pack), task_ND, limit, draft_NA))
+    return _as_canvases(*write(writer, *questions(pack), task_ND, limit, guesses(pack, int(output_N.max()) + 1)))
 
 
 def _as_canvases(answer_NA: Tensor, sure_N: Tensor) -> tuple[Tensor, Tensor]:
     return to_canvas(answer_NA.long(), FULL_SIDE), log_odds(sure_N.clamp(max=0.0))
-
-
-def _drafted(bank: PairBank, keys: Keys, question_N: Tensor, row_N: Tensor) -> Tensor:
-    """Return the outputs of these pairs under views as tokens [N, A], END after the last."""
-    swaps_N = TURNS.to(row_N.device)[-1, keys.dihedral[row_N].long()]
-    shape_N4 = bank.shape[question_N]
-    shape_N4 = torch.where(swaps_N[:, None] == 1, shape_N4[:, [1, 0, 3, 2]], shape_N4)
-    input_N, output_N = (shape_N4[:, at] * (shape_N4[:, at + 1] + 1) for at in (0, 2))
-    ends_N = (3 + input_N + output_N).cumsum(0)
-    pack = pack_pairs(bank, keys, question_N, row_N, ends_N, int(ends_N[-1]))
-    at_NA = pack.answers_N.long()[:, None] + torch.arange(int(output_N.max()) + 1, device=row_N.device)
-    return torch.where(at_NA < ends_N[:, None], pack.token_L[at_NA.clamp(max=len(pack.token_L) - 1)], END)
 
 
 @torch.inference_mode()

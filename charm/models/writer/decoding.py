@@ -20,9 +20,8 @@ the table of slots.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -31,11 +30,11 @@ from torch import Tensor
 
 from charm import progress
 from charm.devices import undisturbed_capture
-from charm.models.writer.network import HAS_TRITON, Attend, Newest, Writer, _attend_within
-from charm.tasks.batch import TURNS, PairBank
-from charm.tasks.canvas import BOUNDARY, PAD
+from charm.models.network import AskedBatch
+from charm.models.writer.network import HAS_TRITON, Attend, Mix, Writer, _attend_within, turned
+from charm.models.writer.writing import grid_tokens, guesses
+from charm.tasks.canvas import BOUNDARY
 from charm.tasks.keyed import Numbers
-from charm.tasks.keys import Keys
 from charm.tasks.sequences import END, LONGEST, LONGEST_ANSWER, Pack, pack_pairs
 
 LOOK_EVERY = 8  # steps between looks at which answers have ended
@@ -50,26 +49,13 @@ KERNEL_WIDTHS = (16, 32, 64, 128)  # of a head
 TOKEN, ROW, COLUMN, LENGTH, WRITTEN, LIMIT, BASE, WIDTH, OPEN = range(9)
 
 
-class Guessed(NamedTuple):
-    """Questions under views, paired with guesses of their answers."""
-
-    pairs: PairBank
-    keys: Keys
-    pair_N: Tensor
-    row_N: Tensor
-    task_ND: Tensor
-    limit_N: Tensor  # tokens after which an answer is given up
-
-    def needs(self) -> tuple[Numbers, Numbers]:
-        """Return the tokens of each question and guess, and the room that its answer may need; wait for the device."""
-        swaps_N = TURNS.to(self.row_N.device)[-1, self.keys.dihedral[self.row_N].long()]
-        shape_N4 = self.pairs.shape[self.pair_N].long()
-        shape_N4 = torch.where(swaps_N[:, None] == 1, shape_N4[:, [1, 0, 3, 2]], shape_N4)
-        input_N, output_N = (shape_N4[:, at] * (shape_N4[:, at + 1] + 1) for at in (0, 2))
-        read_N = 3 + input_N + output_N
-        stretch_N = torch.maximum(2 + input_N + self.limit_N, read_N) + TOKENS
-        read, stretch = torch.stack([read_N, stretch_N]).cpu().numpy()
-        return read, stretch
+def needs(asked: AskedBatch, limit_N: Tensor) -> tuple[Numbers, Numbers]:
+    """Return the tokens of each question and guess, and the room that its answer may need; wait for the device."""
+    input_N, output_N = grid_tokens(asked.bank, asked.keys, asked.question_N, asked.row_N).T
+    read_N = 3 + input_N + output_N
+    stretch_N = torch.maximum(2 + input_N + limit_N, read_N) + TOKENS
+    read, stretch = torch.stack([read_N, stretch_N]).cpu().numpy()
+    return read, stretch
 
 
 class Decoder:
@@ -94,21 +80,23 @@ class Decoder:
         self.trust = torch.zeros(slots + 1, device=device)  # in the guess, more than in the row above
         self.task = torch.zeros(slots + 1, config.width, device=device)
         self.slot_B = torch.full((slots,), slots, device=device)
-        self.has_kernel = has_kernel(writer)
-        self.packed = device.type == "cuda" and writer.compute_dtype == torch.bfloat16
-        self.records = device.type == "cuda"
+        self.records = on_gpu = device.type == "cuda"
+        self.packed = on_gpu and writer.compute_dtype == torch.bfloat16
+        possible = HAS_TRITON and on_gpu and config.head_width in KERNEL_WIDTHS
+        self.has_kernel = possible and torch.cuda.get_device_capability(device) >= (8, 0)
         self.graphs: dict[int, torch.cuda.CUDAGraph] = {}
-        self.pool = torch.cuda.graph_pool_handle() if device.type == "cuda" else None
+        self.pool = torch.cuda.graph_pool_handle() if on_gpu else None
 
     @torch.inference_mode()
-    def write(self, asked: Guessed) -> tuple[Tensor, Tensor]:
+    def write(self, asked: AskedBatch, limit_N: Tensor) -> tuple[Tensor, Tensor]:
         """Return answers [N, A], END after the last token; and their log-probabilities, minus infinity for an answer
         that had not ended after its limit. They are those of `charm.models.writer.writing.write`.
+
+        Questions are paired with guesses of their answers.
         """
-        read_N, stretch_N = asked.needs()
-        device = self.kept.device
-        answer_NA = torch.full((len(read_N), LONGEST_ANSWER), END, dtype=torch.uint8, device=device)
-        sure_N = torch.full((len(read_N),), -math.inf, device=device)
+        read_N, stretch_N = needs(asked, limit_N)
+        answer_NA = self.answer.new_full((len(read_N), LONGEST_ANSWER), END)
+        sure_N = self.sure.new_full((len(read_N),), -math.inf)
         queue_N = np.argsort(-stretch_N, kind="stable")
         slots = _Slots(self.slots, self.room)
         while len(queue_N) or slots.writing:
@@ -118,62 +106,39 @@ class Decoder:
                 most = READ if self.packed else READ_PADDED
                 count = max(1, int(np.searchsorted(ends_N, most, side="right")))
                 chosen_N, queue_N = queue_N[:count], queue_N[count:]
-                moved = np.stack([chosen_N, *slots.take(chosen_N), ends_N[:count]])
-                self._begin(asked, torch.from_numpy(moved).to(device), int(ends_N[count - 1]))
+                self._begin(asked, limit_N, np.stack([chosen_N, *slots.take(chosen_N), ends_N[:count]]))
                 self._leave(slots, answer_NA, sure_N)
             if slots.writing:
                 self._advance(np.array([*slots.writing]))
                 self._leave(slots, answer_NA, sure_N)
         return answer_NA, sure_N
 
-    def _begin(self, asked: Guessed, places: Tensor, tokens: int) -> None:
-        """Read questions and guesses; take over what the writer would have written as well, and its next token.
+    def _begin(self, asked: AskedBatch, limit_N: Tensor, places: Numbers) -> None:
+        """Take the first step of answers, whose newest token is the last of their questions: read all of these and
+        all guesses, and choose what follows.
 
         `places` has their numbers, slots, where their stretches begin, and the ends of their sequences in a pack.
         """
-        number_N, slot_N, base_N, ends_N = places
-        pack = pack_pairs(asked.pairs, asked.keys, asked.pair_N[number_N], asked.row_N[number_N], ends_N, tokens)
-        example_L, task_ND, limit_N = pack.example_L, asked.task_ND[number_N], asked.limit_N[number_N]
+        tokens, longest = int(places[3, -1]), int(np.diff(places[3], prepend=0).max())
+        number_N, slot_N, base_N, ends_N = torch.from_numpy(places).to(self.kept.device)
+        pack = pack_pairs(asked.bank, asked.keys, asked.question_N[number_N], asked.row_N[number_N], ends_N, tokens)
+        example_L, task_ND = pack.example_L, asked.task_ND[number_N]
         at_L = torch.arange(tokens, device=ends_N.device)
-        begins_N, asked_N = F.pad(ends_N[:-1], (1, 0)), pack.answers_N.long()
+        begins_N, answers_N = F.pad(ends_N[:-1], (1, 0)), pack.answers_N.long()
         read = self._reading(pack, at_L + (base_N - begins_N)[example_L])
         after_L3 = torch.roll(pack.place_L3, -1, 0)  # nothing is asked of a sequence's last token
         logits_LV = self.writer(pack.token_L, pack.place_L3, after_L3, F.embedding(example_L, task_ND), read)
         best_L = logits_LV.log_softmax(-1).max(-1)
 
-        first_N = asked_N - 1  # the token that is followed by the first of the answer
-        count_N = ends_N - 1 - first_N
-        number_L = at_L - first_N[example_L]  # in its answer, of the token that follows
-        differs_L = pack.wanted_L & (best_L.indices != torch.roll(pack.token_L, -1))
-        written_N = count_N.scatter_reduce(0, example_L, torch.where(differs_L, number_L, LONGEST), "amin")
-        written_N = torch.minimum(written_N, limit_N)
-        same_L = pack.wanted_L & (number_L < written_N[example_L])
+        guess_NG = guesses(pack, min(longest, LONGEST_ANSWER))
+        at_NG = (answers_N[:, None] + at_L[: guess_NG.shape[1]] - 1).clamp(max=tokens - 1)
+        zeros_N = torch.zeros_like(slot_N)
+        columns = (zeros_N, zeros_N, zeros_N, answers_N - begins_N - 1, zeros_N, limit_N[number_N], base_N, zeros_N)
+        state_NF = torch.stack([*columns, torch.ones_like(slot_N)], dim=1)
+        self.task[slot_N], self.trust[slot_N], self.sure[slot_N] = task_ND, 0.0, 0.0
         self.answer[slot_N] = self.guess[slot_N] = END
-        self.trust[slot_N] = 0.0
-        is_guess_L = number_L > 0
-        place_L = torch.where(is_guess_L, number_L - 1, LONGEST_ANSWER + TOKENS - 1)  # the last is always END
-        self.guess[slot_N[example_L], place_L] = torch.where(is_guess_L, pack.token_L, END).to(torch.uint8)
-        ends_row_L = is_guess_L & (pack.token_L == BOUNDARY)
-        guessed_N = count_N.scatter_reduce(0, example_L, torch.where(ends_row_L, number_L, LONGEST), "amin")
-        self.answer[slot_N[example_L], torch.where(same_L, number_L, LONGEST_ANSWER)] = best_L.indices.to(torch.uint8)
-        sure_N = torch.zeros_like(task_ND[:, 0]).index_add(0, example_L, torch.where(same_L, best_L.values, 0.0))
-
-        ended_N = written_N == count_N
-        writes_N = ~ended_N & (written_N < limit_N)
-        next_N = first_N + torch.minimum(written_N, count_N - 1)
-        token_N = best_L.indices[next_N]
-        self.answer[slot_N, torch.where(writes_N, written_N, LONGEST_ANSWER)] = token_N.to(torch.uint8)
-        self.sure[slot_N] = sure_N + torch.where(writes_N, best_L.values[next_N], 0.0)
-        self.task[slot_N] = task_ND
-        length_N = asked_N - begins_N + written_N
-        width_N = torch.where(written_N >= guessed_N, guessed_N, 0)
-        width_N = torch.where((width_N == 0) & writes_N & (token_N == BOUNDARY), written_N + 1, width_N)
-        written_N = written_N + writes_N
-        open_N = writes_N & (token_N != END) & (written_N < limit_N)
-        row_N, column_N = after_L3[next_N, :2].T
-        token_N = torch.where(writes_N | ended_N, token_N, PAD)
-        columns = (token_N, row_N, column_N, length_N, written_N, limit_N, base_N, width_N, open_N)
-        self.state[slot_N] = torch.stack([column.long() for column in columns], dim=1)
+        self.guess[slot_N, : guess_NG.shape[1]] = guess_NG.to(torch.uint8)
+        self._choose(slot_N, state_NF, [part[at_NG] for part in best_L], guess_NG[:, :-1], after_L3[at_NG])
 
     def _reading(self, pack: Pack, position_L: Tensor) -> Attend:
         """Return attention within a pack that keeps its keys and values at these positions of the store."""
@@ -185,7 +150,7 @@ class Decoder:
                 kept.index_copy_(1, position_L, new.transpose(0, 1))
             return attend(q, k, v, index)
 
-        return read
+        return turned(read)
 
     def _advance(self, slot_B: Numbers) -> None:
         """Take a few steps with the answers in these slots."""
@@ -220,7 +185,7 @@ class Decoder:
         """Read the newest token of `count` answers and guesses, and choose the next; never waits for the device."""
         slot_B, at_G = self.slot_B[:count], torch.arange(TOKENS, device=self.slot_B.device)
         state_BF, trust_B = self.state[slot_B], self.trust[slot_B]
-        token_B, row_B, column_B, length_B, written_B, limit_B, base_B, width_B, open_B = state_BF.unbind(1)
+        token_B, row_B, column_B, length_B, written_B, _, base_B, width_B, open_B = state_BF.unbind(1)
         number_BG = written_B[:, None] + at_G  # in the answer, of the token after each
         same_BG = self.guess[slot_B[:, None], number_BG[:, :-1]].long()
         width_B1 = width_B.clamp(min=1)[:, None]
@@ -240,22 +205,34 @@ class Decoder:
         attend = self._writing(base_B, length_B, length_B * open_B)
         logits_BGV = self.writer(token_BG, place_BG3, after_BG3, self.task[slot_B][:, None], attend)
         best_BG = logits_BGV.log_softmax(-1).max(-1)
+        chosen_BG = self._choose(slot_B, state_BF, best_BG, guess_BG, after_BG3)
+        same_B, above_B = (
+            ((part == best_BG.indices[:, :-1]) & chosen_BG[:, :-1]).cumprod(1).sum(1) for part in (same_BG, above_BG)
+        )
+        self.trust[slot_B] = (trust_B + (same_B - above_B) / chosen_BG.sum(1).clamp(min=1)) / 2
 
-        next_BG = best_BG.indices
+    def _choose(
+        self, slot_B: Tensor, state_BF: Tensor, best: Sequence[Tensor], guess_BG: Tensor, after_BG3: Tensor
+    ) -> Tensor:
+        """Write the best next token of each answer, and those after as long as the guesses before are the best, too.
+
+        `best` has the log-probability and the best token after each that was read, `after` where it would be. Return
+        which tokens were chosen, [B, G].
+        """
+        _, _, _, length_B, written_B, limit_B, base_B, width_B, open_B = state_BF.unbind(1)
+        sure_BG, next_BG = best
+        number_BG = written_B[:, None] + torch.arange(next_BG.shape[1], device=slot_B.device)
         differs_BG, ends_BG = F.pad(next_BG[:, :-1] != guess_BG, (1, 0)).long(), (next_BG == END).long()
         goes_on_BG = differs_BG.cumsum(1) + ends_BG.cumsum(1) == ends_BG
         chosen_BG = goes_on_BG & (number_BG < limit_B[:, None]) & (open_B == 1)[:, None]
         spot_BG = torch.where(chosen_BG, number_BG, LONGEST_ANSWER)
         self.answer[slot_B[:, None], spot_BG] = next_BG.to(torch.uint8)
-        self.sure[slot_B] = self.sure[slot_B] + torch.where(chosen_BG, best_BG.values, 0.0).sum(1)
+        self.sure[slot_B] = self.sure[slot_B] + torch.where(chosen_BG, sure_BG, 0.0).sum(1)
 
         more_B = chosen_BG.sum(1)
-        same_B, above_B = (
-            ((part == next_BG[:, :-1]) & chosen_BG[:, :-1]).cumprod(1).sum(1) for part in (same_BG, above_BG)
-        )
-        self.trust[slot_B] = (trust_B + (same_B - above_B) / more_B.clamp(min=1)) / 2
         last_B1 = (more_B - 1).clamp(min=0)[:, None]
-        newest_B3 = torch.cat([part.gather(1, last_B1) for part in (next_BG, after_row_BG, after_column_BG)], dim=1)
+        newest = (next_BG, after_BG3[..., 0], after_BG3[..., 1])
+        newest_B3 = torch.cat([part.gather(1, last_B1) for part in newest], dim=1)
         newest_B3 = torch.where((open_B == 1)[:, None], newest_B3, state_BF[:, : COLUMN + 1])
         first_B = torch.where(chosen_BG & (next_BG == BOUNDARY), number_BG + 1, LONGEST).amin(1)
         width_B = torch.where((width_B == 0) & (first_B < LONGEST), first_B, width_B)
@@ -263,14 +240,18 @@ class Decoder:
         still_B = (open_B == 1) & (newest_B3[:, TOKEN] != END) & (written_B < limit_B)
         columns = (length_B + more_B, written_B, limit_B, base_B, width_B, still_B.long())
         self.state[slot_B] = torch.cat([newest_B3, torch.stack(columns, dim=1)], dim=1)
+        return chosen_BG
 
-    def _writing(self, base_B: Tensor, length_B: Tensor, seen_B: Tensor) -> Attend | Newest:
+    def _writing(self, base_B: Tensor, length_B: Tensor, seen_B: Tensor) -> Attend:
         """Return attention of new tokens to those up to themselves and to the first `seen_B` tokens of their answers.
 
         Their keys and values are kept behind the `length_B` tokens so far.
         """
         if self.has_kernel:
-            return Newest(self.kept, base_B.contiguous(), length_B.contiguous(), seen_B)
+            from charm.models.writer.decode_kernel import attend_newest  # here alone: Triton is not everywhere
+
+            about = base_B.contiguous(), length_B.contiguous(), seen_B
+            return lambda qkv, turn, ahead, index: attend_newest(qkv, turn, ahead, self.kept[index], *about)
 
         at_M = torch.arange(self.longest, device=base_B.device)
         at_BM = (base_B[:, None] + at_M).clamp(max=self.room + TOKENS - 1)
@@ -285,7 +266,7 @@ class Decoder:
             found = F.scaled_dot_product_attention(q.transpose(1, 2), keys, values, attn_mask=sees_BGM[:, None])
             return found.transpose(1, 2)
 
-        return write
+        return turned(write)
 
     def _leave(self, slots: _Slots, answer_NA: Tensor, sure_N: Tensor) -> None:
         """Take finished answers out of their slots; waits for the device."""
@@ -339,14 +320,7 @@ def decodes(writer: Writer) -> bool:
     return writer.tokens.device.type == "cuda" and writer.config.kernels != "plain"
 
 
-def has_kernel(writer: Writer) -> bool:
-    """Return whether a step's attention is one Triton kernel there."""
-    at = writer.tokens.device
-    possible = HAS_TRITON and at.type == "cuda" and writer.config.head_width in KERNEL_WIDTHS
-    return possible and torch.cuda.get_device_capability(at) >= (8, 0)
-
-
-def _attend_padded(pack: Pack, whole: bool) -> Attend:
+def _attend_padded(pack: Pack, whole: bool) -> Mix:
     """Return attention within the sequences of a pack, padded to the longest; waits for the device once."""
     edges_N1 = pack.edges_N2[:-1].long()
     begins_N, longest = edges_N1[:-1], int(edges_N1.diff().max())

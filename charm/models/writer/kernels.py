@@ -111,35 +111,6 @@ def _scores(
 
 
 @triton.jit
-def _forward_step(
-    key: tl.tensor,
-    limit: tl.tensor,
-    q1: tl.tensor,
-    q2: tl.tensor,
-    most: tl.tensor,
-    total: tl.tensor,
-    mixed: tl.tensor,
-    k_ptr: tl.tensor,
-    turn_ptr: tl.tensor,
-    tokens: tl.tensor,
-    end: tl.tensor,
-    scale: tl.constexpr,
-    width: tl.constexpr,
-    P: tl.constexpr,
-    MASKED: tl.constexpr,
-) -> tuple[tl.tensor, tl.tensor, tl.tensor]:
-    _, _, v, score = _scores(q1, q2, key, k_ptr, turn_ptr, tokens, end, width, P)
-    if MASKED:
-        score = tl.where(key[None, :] <= limit[:, None], score, float("-inf"))
-    new = tl.maximum(most, tl.max(score, 1) * scale)
-    weight = tl.exp2(score * scale - new[:, None])
-    shrink = tl.exp2(most - new)
-    total = total * shrink + tl.sum(weight, 1)
-    mixed = tl.dot(weight.to(v.dtype), v, mixed * shrink[:, None], input_precision="ieee")
-    return new, total, mixed
-
-
-@triton.jit
 def _forward_kernel(
     qkv_ptr: tl.tensor,  # [L, 3, H, K]
     turn_ptr: tl.tensor,  # [2, L, P]
@@ -170,53 +141,24 @@ def _forward_kernel(
     # All queries of the block see the keys before `free`; some of them see those before `last`.
     free = begin + (tl.maximum(first, answer - 1) + 1 - begin) // KEYS * KEYS
     last = tl.maximum(tl.minimum(first + QUERIES, end), answer)
-    for start in range(begin, free, KEYS):
-        most, total, mixed = _forward_step(
-            start + tl.arange(0, KEYS), limit, q1, q2, most, total, mixed,
-            k_ptr, turn_ptr, tokens, end, scale, width, P, False,
-        )  # fmt: skip
-    for start in range(free, last, KEYS):
-        most, total, mixed = _forward_step(
-            start + tl.arange(0, KEYS), limit, q1, q2, most, total, mixed,
-            k_ptr, turn_ptr, tokens, end, scale, width, P, True,
-        )  # fmt: skip
+    for masked in tl.static_range(2):
+        for start in range(free if masked else begin, last if masked else free, KEYS):
+            key = start + tl.arange(0, KEYS)
+            _, _, v, score = _scores(q1, q2, key, k_ptr, turn_ptr, tokens, end, width, P)
+            if masked:
+                score = tl.where(key[None, :] <= limit[:, None], score, float("-inf"))
+            new = tl.maximum(most, tl.max(score, 1) * scale)
+            weight = tl.exp2(score * scale - new[:, None])
+            shrink = tl.exp2(most - new)
+            total = total * shrink + tl.sum(weight, 1)
+            mixed = tl.dot(weight.to(v.dtype), v, mixed * shrink[:, None], input_precision="ieee")
+            most = new
     some = total > 0  # padding sees nothing
     mixed = mixed / tl.where(some, total, 1.0)[:, None]
     at = query[:, None].to(tl.int64) * width + head * (2 * P) + tl.arange(0, 2 * P)[None, :]
     tl.store(out_ptr + at, mixed.to(out_ptr.dtype.element_ty), inside[:, None])
     lse = tl.where(some, most + tl.log2(tl.where(some, total, 1.0)), 0.0)
     tl.store(lse_ptr + head * tokens + query, lse, inside)
-
-
-@triton.jit
-def _query_step(
-    key: tl.tensor,
-    limit: tl.tensor,
-    q1: tl.tensor,
-    q2: tl.tensor,
-    dout: tl.tensor,
-    lse: tl.tensor,
-    delta: tl.tensor,
-    dq1: tl.tensor,
-    dq2: tl.tensor,
-    k_ptr: tl.tensor,
-    turn_ptr: tl.tensor,
-    tokens: tl.tensor,
-    end: tl.tensor,
-    scale: tl.constexpr,
-    width: tl.constexpr,
-    P: tl.constexpr,
-    MASKED: tl.constexpr,
-) -> tuple[tl.tensor, tl.tensor]:
-    k1, k2, v, score = _scores(q1, q2, key, k_ptr, turn_ptr, tokens, end, width, P)
-    weight = tl.exp2(score * scale - lse[:, None])
-    if MASKED:
-        weight = tl.where(key[None, :] <= limit[:, None], weight, 0.0)
-    dweight = tl.dot(dout, tl.trans(v), input_precision="ieee")
-    dscore = (weight * (dweight - delta[:, None])).to(k1.dtype)
-    dq1 = tl.dot(dscore, k1, dq1, input_precision="ieee")
-    dq2 = tl.dot(dscore, k2, dq2, input_precision="ieee")
-    return dq1, dq2
 
 
 @triton.jit
@@ -256,61 +198,20 @@ def _backward_queries_kernel(
     dq2 = tl.zeros([QUERIES, P], tl.float32)
     free = begin + (tl.maximum(first, answer - 1) + 1 - begin) // KEYS * KEYS
     last = tl.maximum(tl.minimum(first + QUERIES, end), answer)
-    for start in range(begin, free, KEYS):
-        dq1, dq2 = _query_step(
-            start + tl.arange(0, KEYS), limit, q1, q2, dout, lse, delta, dq1, dq2,
-            k_ptr, turn_ptr, tokens, end, scale, width, P, False,
-        )  # fmt: skip
-    for start in range(free, last, KEYS):
-        dq1, dq2 = _query_step(
-            start + tl.arange(0, KEYS), limit, q1, q2, dout, lse, delta, dq1, dq2,
-            k_ptr, turn_ptr, tokens, end, scale, width, P, True,
-        )  # fmt: skip
+    for masked in tl.static_range(2):
+        for start in range(free if masked else begin, last if masked else free, KEYS):
+            key = start + tl.arange(0, KEYS)
+            k1, k2, v, score = _scores(q1, q2, key, k_ptr, turn_ptr, tokens, end, width, P)
+            weight = tl.exp2(score * scale - lse[:, None])
+            if masked:
+                weight = tl.where(key[None, :] <= limit[:, None], weight, 0.0)
+            dweight = tl.dot(dout, tl.trans(v), input_precision="ieee")
+            dscore = (weight * (dweight - delta[:, None])).to(k1.dtype)
+            dq1 = tl.dot(dscore, k1, dq1, input_precision="ieee")
+            dq2 = tl.dot(dscore, k2, dq2, input_precision="ieee")
     natural: tl.constexpr = scale * 0.6931471805599453  # 1 / sqrt(K)
     dq_ptr = dqkv_ptr + head * (2 * P)
     _store_turned_back(dq_ptr, turn_ptr, dq1 * natural, dq2 * natural, query, inside, tokens, 3 * width, P)
-
-
-@triton.jit
-def _key_step(
-    query: tl.tensor,
-    key: tl.tensor,
-    k1: tl.tensor,
-    k2: tl.tensor,
-    v: tl.tensor,
-    dk1: tl.tensor,
-    dk2: tl.tensor,
-    dv: tl.tensor,
-    q_ptr: tl.tensor,
-    dout_ptr: tl.tensor,
-    lse_ptr: tl.tensor,
-    delta_ptr: tl.tensor,
-    turn_ptr: tl.tensor,
-    tokens: tl.tensor,
-    answer: tl.tensor,
-    end: tl.tensor,
-    scale: tl.constexpr,
-    width: tl.constexpr,
-    P: tl.constexpr,
-    MASKED: tl.constexpr,
-) -> tuple[tl.tensor, tl.tensor, tl.tensor]:
-    inside = query < end  # a query beyond the end has gradient 0, and adds nothing
-    q1, q2 = _rotated(q_ptr, turn_ptr, query, inside, tokens, 3 * width, P)
-    dout = _rows(dout_ptr, query, inside, width, 2 * P)
-    lse = tl.load(lse_ptr + query, inside, 0.0)
-    delta = tl.load(delta_ptr + query, inside, 0.0)
-    score = tl.dot(k1, tl.trans(q1), input_precision="ieee")  # [KEYS, QUERIES]
-    score = tl.dot(k2, tl.trans(q2), score, input_precision="ieee")
-    weight = tl.exp2(score * scale - lse[None, :])
-    if MASKED:
-        limit = tl.maximum(query, answer - 1)
-        weight = tl.where(key[:, None] <= limit[None, :], weight, 0.0)
-    dv = tl.dot(weight.to(v.dtype), dout, dv, input_precision="ieee")
-    dweight = tl.dot(v, tl.trans(dout), input_precision="ieee")
-    dscore = (weight * (dweight - delta[None, :])).to(v.dtype)
-    dk1 = tl.dot(dscore, q1, dk1, input_precision="ieee")
-    dk2 = tl.dot(dscore, q2, dk2, input_precision="ieee")
-    return dk1, dk2, dv
 
 
 @triton.jit
@@ -352,16 +253,25 @@ def _backward_keys_kernel(
     free = start
     if newest >= answer:
         free = tl.minimum(start + tl.cdiv(newest - start, QUERIES) * QUERIES, end)
-    for from_query in range(start, free, QUERIES):
-        dk1, dk2, dv = _key_step(
-            from_query + tl.arange(0, QUERIES), key, k1, k2, v, dk1, dk2, dv,
-            q_ptr, dout_ptr, lse_ptr, delta_ptr, turn_ptr, tokens, answer, end, scale, width, P, True,
-        )  # fmt: skip
-    for from_query in range(free, end, QUERIES):
-        dk1, dk2, dv = _key_step(
-            from_query + tl.arange(0, QUERIES), key, k1, k2, v, dk1, dk2, dv,
-            q_ptr, dout_ptr, lse_ptr, delta_ptr, turn_ptr, tokens, answer, end, scale, width, P, False,
-        )  # fmt: skip
+    for seen in tl.static_range(2):  # by all queries of the loop
+        for from_query in range(free if seen else start, end if seen else free, QUERIES):
+            query = from_query + tl.arange(0, QUERIES)
+            there = query < end  # a query beyond the end has gradient 0, and adds nothing
+            q1, q2 = _rotated(q_ptr, turn_ptr, query, there, tokens, 3 * width, P)
+            dout = _rows(dout_ptr, query, there, width, 2 * P)
+            lse = tl.load(lse_ptr + query, there, 0.0)
+            delta = tl.load(delta_ptr + query, there, 0.0)
+            score = tl.dot(k1, tl.trans(q1), input_precision="ieee")  # [KEYS, QUERIES]
+            score = tl.dot(k2, tl.trans(q2), score, input_precision="ieee")
+            weight = tl.exp2(score * scale - lse[None, :])
+            if not seen:
+                limit = tl.maximum(query, answer - 1)
+                weight = tl.where(key[:, None] <= limit[None, :], weight, 0.0)
+            dv = tl.dot(weight.to(v.dtype), dout, dv, input_precision="ieee")
+            dweight = tl.dot(v, tl.trans(dout), input_precision="ieee")
+            dscore = (weight * (dweight - delta[None, :])).to(v.dtype)
+            dk1 = tl.dot(dscore, q1, dk1, input_precision="ieee")
+            dk2 = tl.dot(dscore, q2, dk2, input_precision="ieee")
     natural: tl.constexpr = scale * 0.6931471805599453
     dk_ptr = dqkv_ptr + width + head * (2 * P)
     _store_turned_back(dk_ptr, turn_ptr, dk1 * natural, dk2 * natural, key, inside, tokens, 3 * width, P)

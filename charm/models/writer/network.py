@@ -41,6 +41,8 @@ if TYPE_CHECKING:
     from charm.models.model import CharmModel
 
 # (queries, keys, values [..., H, K], number of the layer application) -> mixed values [..., H, K].
+Mix = Callable[[Tensor, Tensor, Tensor, int], Tensor]
+# The same of [..., 3, H, K] that are not rotated yet: (them, angles of the keys, of the queries, the number).
 Attend = Callable[[Tensor, Tensor, Tensor, int], Tensor]
 Loss = Callable[[Pack, Tensor], tuple[Tensor, dict[str, Tensor]]]
 
@@ -48,40 +50,21 @@ HAS_TRITON = importlib.util.find_spec("triton") is not None
 FUSED_WIDTHS = (32, 64)  # of a head; wider ones would need other blocks
 
 
-class Blocks(NamedTuple):
-    """Attention within the sequences of a pack by one kernel (`charm.models.writer.kernels`): its tables of blocks."""
+def turned(attend: Mix) -> Attend:
+    """Return attention that turns keys by their own places, and queries by those of the tokens to come, before."""
 
-    forward: Tensor
-    queries: Tensor
-    keys: Tensor
+    def attend_turned(qkv: Tensor, turn: Tensor, ahead: Tensor, index: int) -> Tensor:
+        q, k, v = qkv.unbind(-3)
+        return attend(_rotate(q, ahead), _rotate(k, turn), v, index)
 
-    def attend(self, qkv: Tensor, turn: Tensor) -> Tensor:
-        """Return mixed values [L, H, K] of queries, keys and values [L, 3, H, K] that are not rotated yet."""
-        from charm.models.writer.kernels import attend_packed  # here alone: Triton is not everywhere
-
-        return attend_packed(qkv, turn, *self)[0]
-
-
-class Newest(NamedTuple):
-    """Attention of new tokens to those kept before them, by one kernel (`charm.models.writer.decode_kernel`)."""
-
-    kept: Tensor  # [layer applications, 2, H, R, K]: keys and values
-    base_B: Tensor
-    length_B: Tensor
-    seen_B: Tensor
-
-    def attend(self, qkv: Tensor, turn: Tensor, ahead: Tensor, index: int) -> Tensor:
-        """Return mixed values [B, G, H, K] of queries, keys and values [B, G, 3, H, K] that are not rotated yet."""
-        from charm.models.writer.decode_kernel import attend_newest  # here alone: Triton is not everywhere
-
-        return attend_newest(qkv, turn, ahead, self.kept[index], self.base_B, self.length_B, self.seen_B)
+    return attend_turned
 
 
 class Last(NamedTuple):
     """What the last layer computes if only some tokens' logits are wanted: a choice of tokens, and their attention."""
 
     pick: Callable[[Tensor], Tensor]  # [..., D] of all tokens -> of the wanted ones
-    attend: Attend  # queries of the wanted tokens; keys and values of all
+    attend: Mix  # queries of the wanted tokens; keys and values of all
 
 
 class WriterLayer(nn.Module):
@@ -104,7 +87,7 @@ class WriterLayer(nn.Module):
         turn: Tensor,
         ahead: Tensor,
         code: Tensor | None,
-        attend: Attend | Blocks | Newest,
+        attend: Attend,
         index: int,
         last: Last | None = None,
     ) -> Tensor:
@@ -122,13 +105,7 @@ class WriterLayer(nn.Module):
             x, code = last.pick(x), None if code is None else last.pick(code)
         else:
             qkv = linear(normal, self.qkv.weight).unflatten(-1, (3, self.heads, -1))
-            if isinstance(attend, Blocks):
-                mixed = attend.attend(qkv, turn)
-            elif isinstance(attend, Newest):
-                mixed = attend.attend(qkv, turn, ahead, index)
-            else:
-                q, k, v = qkv.unbind(-3)
-                mixed = attend(_rotate(q, ahead), _rotate(k, turn), v, index)
+            mixed = attend(qkv, turn, ahead, index)
         x = self.add(x, linear(mixed.flatten(-2), self.out.weight))
         return self.add(x, linear(_swiglu(linear(self.filmed(x, code, 2), self.gate_up.weight)), self.down.weight))
 
@@ -165,15 +142,12 @@ class Writer(Network):
         self.steps = nn.Parameter(torch.zeros(config.recurrences, config.width)) if stepped else None
         self.register_buffer("frequency_3P", _frequencies(config), persistent=False)
 
-    def examples(
-        self, data: Dataset, size: BatchSize, seed: int, place: Place, rehearsal: Dataset | None = None
-    ) -> Packs:
+    def examples(self, data: Dataset, size: BatchSize, seed: int, place: Place) -> Packs:
         if size.tokens % place.world or size.accumulate != 1:
             raise CharmError(
                 f"tokens ({size.tokens}) must divide among {place.world} processes, and accumulate must be 1"
             )
-        own = (size.tokens // place.world, seed, place.device, place.rank, place.world)
-        return Packs(self, data, *own, rehearsed=None if rehearsal is None else Packs(self, rehearsal, *own))
+        return Packs(self, data, size.tokens // place.world, seed, place)
 
     @property
     def body(self) -> nn.ModuleList:
@@ -223,7 +197,7 @@ class Writer(Network):
         place: Tensor,
         after: Tensor,
         task: Tensor,
-        attend: Attend | Blocks | Newest,
+        attend: Attend,
         last: Last | None = None,
     ) -> Tensor:
         """Return the logits [..., V] of what follows each of `token` [...], at `place` [..., 3], under `task` [..., D].
@@ -282,17 +256,18 @@ class Writer(Network):
         nll = torch.where(wanted, F.cross_entropy(logits, target, reduction="none"), 0.0)
         return Followed(logits, target, example, wanted, nll)
 
-    def _arrange(self, pack: Pack) -> tuple[Pack, Attend | Blocks, Last | None]:
+    def _arrange(self, pack: Pack) -> tuple[Pack, Attend, Last | None]:
         """Return a pack in the order of computing, attention within its sequences, and the last layer's."""
         fused = self.uses_fused_kernels()
         if not pack.token_L.is_cuda or self.on_old_gpu:  # which has no FlashAttention either
             return _arrange_by_shape(pack, self.config.reads)
         if not fused:
-            return pack, _attend_within(pack, self.config.reads), None
-        from charm.models.writer.kernels import tables
+            return pack, turned(_attend_within(pack, self.config.reads)), None
+        from charm.models.writer.kernels import attend_packed, tables  # here alone: Triton is not everywhere
 
         answers_N = pack.answers_N if self.config.reads == "whole" else pack.edges_N2[:-2]
-        return pack, Blocks(*tables(pack.edges_N2, answers_N, len(pack.token_L))), None
+        blocks = tables(pack.edges_N2, answers_N, len(pack.token_L))
+        return pack, lambda qkv, turn, ahead, index: attend_packed(qkv, turn, *blocks)[0], None
 
     def uses_fused_kernels(self) -> bool:
         """Return whether this writer, where it is now, reads packs with the attention kernel of our own."""
@@ -355,10 +330,10 @@ def _arrange_by_shape(pack: Pack, reads: str) -> tuple[Pack, Attend, Last]:
     groups = [(size, *divmod(shape, LONGEST)) for shape, size in zip(shapes, sizes, strict=True)]
     wanted_W = arranged.wanted_L.nonzero()[:, 0]
     last = Last(partial(torch.index_select, dim=0, index=wanted_W), partial(_attend_answers, groups=groups))
-    return arranged, partial(_attend_plainly, groups=groups, whole=reads == "whole"), last
+    return arranged, turned(partial(_attend_plainly, groups=groups, whole=reads == "whole")), last
 
 
-def _attend_within(pack: Pack, reads: str) -> Attend:
+def _attend_within(pack: Pack, reads: str) -> Mix:
     """Return attention within each sequence that does not look ahead in an answer."""
     edges, begins_N, answers_N = pack.edges_N2, pack.edges_N2[:-2], pack.answers_N
     if reads == "forward":
@@ -391,17 +366,13 @@ Groups = Sequence[tuple[int, int, int]]  # of sequences of one shape: tokens in 
 def _attend_plainly(q: Tensor, k: Tensor, v: Tensor, index: int, groups: Groups, whole: bool) -> Tensor:
     """Attend within the sequences of each group; tokens of a question that is read whole see one another."""
     mixed = []
-    for (_, length, asked), *parts in zip(
-        groups, *(x.split([size for size, *_ in groups]) for x in (q, k, v)), strict=True
-    ):
-        a, b, c = (part.unflatten(0, (-1, length)).transpose(1, 2) for part in parts)
+    parts = (x.split([size for size, *_ in groups]) for x in (q, k, v))
+    for (_, length, asked), *three in zip(groups, *parts, strict=True):
+        a, b, c = (part.unflatten(0, (-1, length)).transpose(1, 2) for part in three)
         first = asked if whole else 0
-        found = []
-        if first:
-            found.append(F.scaled_dot_product_attention(*(part[:, :, :first] for part in (a, b, c))))
+        found = [F.scaled_dot_product_attention(*(part[:, :, :first] for part in (a, b, c)))] if first else []
         if first < length:
-            sees = q.new_ones(length - first, length, dtype=torch.bool).tril_(first) if first else None
-            found.append(F.scaled_dot_product_attention(a[:, :, first:], b, c, attn_mask=sees, is_causal=not first))
+            found.append(_look_back(a[:, :, first:], b, c, first))
         mixed.append(torch.cat(found, dim=2).transpose(1, 2).flatten(0, 1))
     return torch.cat(mixed)
 
@@ -412,14 +383,17 @@ def _attend_answers(q: Tensor, k: Tensor, v: Tensor, index: int, groups: Groups)
     sizes = [size for size, *_ in groups]
     wanted = [size // length * (length - asked) for size, length, asked in groups]
     for (_, length, asked), a, b, c in zip(groups, q.split(wanted), k.split(sizes), v.split(sizes), strict=True):
-        if length == asked:
-            continue
-        a = a.unflatten(0, (-1, length - asked)).transpose(1, 2)
-        b, c = (part.unflatten(0, (-1, length)).transpose(1, 2) for part in (b, c))
-        sees = q.new_ones(length - asked, length, dtype=torch.bool).tril_(asked - 1)
-        found = F.scaled_dot_product_attention(a, b, c, attn_mask=sees)
-        mixed.append(found.transpose(1, 2).flatten(0, 1))
+        if length > asked:
+            a = a.unflatten(0, (-1, length - asked)).transpose(1, 2)
+            b, c = (part.unflatten(0, (-1, length)).transpose(1, 2) for part in (b, c))
+            mixed.append(_look_back(a, b, c, asked - 1).transpose(1, 2).flatten(0, 1))
     return torch.cat(mixed) if mixed else q
+
+
+def _look_back(q: Tensor, k: Tensor, v: Tensor, first: int) -> Tensor:
+    """Attend from tokens [N, H, A, K], numbered from `first`, to all tokens up to themselves."""
+    sees = q.new_ones(q.shape[2], k.shape[2], dtype=torch.bool).tril_(first) if first else None
+    return F.scaled_dot_product_attention(q, k, v, attn_mask=sees, is_causal=not first)
 
 
 def _frequencies(config: WriterConfig) -> Tensor:

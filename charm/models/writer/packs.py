@@ -1,8 +1,7 @@
 """Packs: what a writer learns from in each update, drawn and laid out while the device works.
 
 Sequences are taken from a stream in order until the next one does not fit. There is a stream of all tasks and one of
-the evaluated tasks alone. The only state is the place in each. Tasks of another dataset that are rehearsed have packs
-of their own.
+the evaluated tasks alone. The only state is the place in each.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from charm.devices import to_device
+from charm.devices import Place, to_device
 from charm.errors import CharmError
 from charm.models.network import Examples, Metrics, Workload
 from charm.tasks.batch import PairBank
@@ -41,22 +40,11 @@ LEAST_ROOM = 96
 class Packs(Examples):
     """This process's packs of `tokens` tokens. The tensors of `pack` and `row_N` stay where they are in memory."""
 
-    def __init__(
-        self,
-        writer: Writer,
-        data: Dataset,
-        tokens: int,
-        seed: int,
-        device: torch.device,
-        rank: int = 0,
-        world: int = 1,
-        rehearsed: Packs | None = None,
-    ) -> None:
+    def __init__(self, writer: Writer, data: Dataset, tokens: int, seed: int, place: Place) -> None:
         if tokens < (longest := longest_sequence(data)):
             raise CharmError(f"a pack must have room for the longest pair, {longest} tokens; got {tokens}")
-        self.writer, self.data, self.seed, self.device, self.longest = writer, data, seed, device, longest
-        self.tokens, self.rank, self.world, self.rehearsed = tokens, rank, world, rehearsed
-        self.work = (tokens * world, "tokens")
+        self.writer, self.data, self.tokens, self.seed, self.place = writer, data, tokens, seed, place
+        self.longest, self.work, device = longest, (tokens * place.world, "tokens"), place.device
         puzzle, codes = data.instances.table()
         self.dihedrals, _ = decode(codes)
         self.shapes = data.bank.shape.numpy()
@@ -72,14 +60,7 @@ class Packs(Examples):
         self.room = max(math.ceil(SPARE * tokens / shortest), LEAST_ROOM)
         self.taken = [0] * len(drawn)  # sequences that this process has taken from its share of each stream
         self.row_N = torch.zeros(self.room, dtype=torch.long, device=device)
-        self.pack = Pack(
-            torch.zeros(tokens, dtype=torch.long, device=device),
-            torch.zeros(tokens, 3, dtype=torch.long, device=device),
-            torch.zeros(tokens, dtype=torch.long, device=device),
-            torch.zeros(tokens, dtype=torch.bool, device=device),
-            torch.zeros(self.room + 2, dtype=torch.int32, device=device),
-            torch.zeros(self.room, dtype=torch.int32, device=device),
-        )
+        self.pack = pack_pairs(self.bank, self.keys, self.row_N, self.row_N, self.row_N, tokens)  # an empty one
 
     def _lengths(self, stream: Stream, position_N: Numbers) -> tuple[Draw, Numbers]:
         """Return what a stream has at these positions, and the tokens of each sequence."""
@@ -87,11 +68,9 @@ class Packs(Examples):
         return draw, sequence_lengths(self.shapes[draw.pair_N], SWAPS[self.dihedrals[draw.row_N]])
 
     def prepare(self, update: int, focused: bool = False) -> Packs:
-        """Lay out the next sequences of all tasks, or of the evaluated ones alone; those rehearsed count as all."""
-        if self.rehearsed is not None and not focused:
-            return self.rehearsed.prepare(update)
+        """Lay out the next sequences of all tasks, or of the evaluated ones alone."""
         stream = int(focused)
-        position_N = (self.taken[stream] + np.arange(self.room)) * self.world + self.rank
+        position_N = (self.taken[stream] + np.arange(self.room)) * self.place.world + self.place.rank
         draw, length_N = self._lengths(self.streams[stream], position_N)
         ends = np.cumsum(length_N)
         count = int(np.searchsorted(ends, self.tokens, side="right"))
@@ -105,26 +84,20 @@ class Packs(Examples):
             getattr(self.pack, name).copy_(getattr(made, name))
         return self
 
-    def is_rehearsed(self, batch: Packs) -> bool:
-        return batch is self.rehearsed
-
     def gradients(self, model: CharmModel, batch: Packs) -> Metrics:
         loss, metrics = self.writer.learned_loss(batch.pack, model.task(batch.row_N))
-        (loss / self.world).backward()
+        (loss / self.place.world).backward()
         return metrics
 
     def trial(self, model: CharmModel) -> None:
         taken = self.taken.copy()
-        # Real sequences to compile with, which are not learned from yet.
-        self.prepare(0, focused=self.rehearsed is not None)
+        self.prepare(0)  # real sequences to compile with, which are not learned from yet
         self.taken = taken
         self.gradients(model, self)
 
     def halved(self) -> Packs | None:
-        half, rehearsed = self.tokens // 2, self.rehearsed and self.rehearsed.halved()
-        if half < self.longest or (self.rehearsed is not None and rehearsed is None):
-            return None
-        return Packs(self.writer, self.data, half, self.seed, self.device, self.rank, self.world, rehearsed)
+        half = self.tokens // 2
+        return None if half < self.longest else Packs(self.writer, self.data, half, self.seed, self.place)
 
     def workloads(self, model: CharmModel) -> list[Workload]:
         def forward() -> None:
@@ -139,23 +112,13 @@ class Packs(Examples):
         return [Workload(0, 1.0, self.prepare, forward, size)]
 
     def state(self) -> dict[str, Tensor]:
-        rehearsed = {} if self.rehearsed is None else self.rehearsed.state()
-        return {
-            "taken": torch.tensor(self.taken),
-            **{f"rehearsal/{n}": value for n, value in rehearsed.items()},
-        }
+        return {"taken": torch.tensor(self.taken)}
 
     def restore(self, parts: Sequence[Mapping[str, Tensor]]) -> None:
-        if len(parts) != self.world:
-            raise CharmError(
-                f"this writer was trained with {len(parts)} processes; resume it with {len(parts)}, got {self.world}"
-            )
-        self.taken = parts[self.rank]["taken"].tolist()
-        if self.rehearsed is not None:
-            start = "rehearsal/"
-            self.rehearsed.restore(
-                [{n.removeprefix(start): part[n] for n in part if n.startswith(start)} for part in parts]
-            )
+        before, now = len(parts), self.place.world
+        if before != now:
+            raise CharmError(f"this writer was trained with {before} processes; resume it with {before}, got {now}")
+        self.taken = parts[self.place.rank]["taken"].tolist()
 
 
 def longest_sequence(data: Dataset) -> int:

@@ -16,8 +16,10 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from charm.models.layers import Linear
-from charm.models.writer.network import Last, Writer
+from charm.models.writer.network import Last, Mix, Writer, turned
+from charm.tasks.batch import PairBank, turned_reads
 from charm.tasks.canvas import BOUNDARY
+from charm.tasks.keys import Keys
 from charm.tasks.sequences import END, LONGEST_ANSWER, Pack
 
 LOOK_EVERY = 32  # tokens between looks at which answers are finished; looking waits for the device
@@ -26,17 +28,29 @@ CROWDED = 0.75  # finished answers leave when less than this share is still bein
 ROOM = 64  # room for tokens comes in multiples of this: attention is slow on odd lengths
 
 
+def grid_tokens(bank: PairBank, keys: Keys, pair_N: Tensor, row_N: Tensor) -> Tensor:
+    """Return the tokens of inputs and outputs under views, line ends included, [N, 2]; a missing grid has none."""
+    height_N2, width_N2, *_ = turned_reads(bank, keys, pair_N, row_N)
+    return height_N2 * (width_N2 + 1)
+
+
 def questions(pack: Pack) -> tuple[Tensor, Tensor, Tensor]:
-    """Return a pack of questions as `write` takes them: tokens [N, L] and places, aligned right, and lengths."""
-    edges = pack.edges_N2.long()
-    begins_N, ends_N = edges[:-2], edges[1:-1]
+    """Return the questions of a pack as `write` takes them: tokens [N, L] and places, aligned right, and lengths."""
+    begins_N, ends_N = pack.edges_N2[:-2].long(), pack.answers_N.long()
     length_N = ends_N - begins_N
     longest = int(length_N.max())
-    at_NL = ends_N[:, None] - longest + torch.arange(longest, device=edges.device)
+    at_NL = ends_N[:, None] - longest + torch.arange(longest, device=ends_N.device)
     inside_NL = at_NL >= begins_N[:, None]
     at_NL = at_NL.clamp(min=0)
     token_NL = torch.where(inside_NL, pack.token_L[at_NL], 0)
     return token_NL, torch.where(inside_NL[..., None], pack.place_L3[at_NL], 0), length_N
+
+
+def guesses(pack: Pack, most: int) -> Tensor:
+    """Return the answers of a pack as tokens [N, A], up to `most` of each, END after the last."""
+    at_NA = pack.answers_N.long()[:, None] + torch.arange(most, device=pack.token_L.device)
+    inside_NA = at_NA < pack.edges_N2[1:-1, None]
+    return torch.where(inside_NA, pack.token_L[at_NA.clamp(max=len(pack.token_L) - 1)], END)
 
 
 @torch.inference_mode()
@@ -57,37 +71,36 @@ def write(
     """
     writer = inference_copy(writer)
     (count, longest), device = token_NL.shape, token_NL.device
-    past = _Past(writer, count, longest, longest - length_N)
+    past = _Past(writer, longest - length_N, longest)
+    at_L = torch.arange(longest, device=device)
+    last_L = at_L if writer.config.reads == "forward" else torch.full_like(at_L, longest - 1)
+    read = past.attention(at_L.expand(count, -1), last_L.expand(count, -1), longest)
     after_NL3 = F.pad(place_NL3[:, 1:], (0, 0, 0, 1), value=1)  # an answer begins at (1, 1, 1)
-    logits_NV = writer(token_NL, place_NL3, after_NL3, task_ND[:, None], past.read, Last(_newest, past.read))[:, -1]
+    newest = Last(lambda x_NLD: x_NLD[:, -1:], read)
+    logits_NV = writer(token_NL, place_NL3, after_NL3, task_ND[:, None], turned(read), newest)[:, -1]
 
     limit_N = torch.as_tensor(limit, device=device).expand(count)
     most = int(limit_N.max())
-    answer_NA = torch.full((count, most), END, dtype=torch.uint8, device=device)
-    sure_N = torch.zeros(count, device=device)
-    ended_N = torch.zeros(count, dtype=torch.bool, device=device)
-    number_N = torch.arange(count, device=device)  # of the answers in the batch
-    written_N, row_N, column_N = torch.zeros_like(number_N), *torch.ones(2, count, device=device).long()
-    if draft_NA is not None:
-        draft_NA = draft_NA[:, :most]
-        place_NB3 = _places(draft_NA)
-        past.extend(draft_NA.shape[1])
-        more_NAV = writer(draft_NA, place_NB3[:, :-1], place_NB3[:, 1:], task_ND[:, None], past.read_draft)
-        logits_NBV = torch.cat([logits_NV[:, None], more_NAV], dim=1)  # of each token of the draft, and one more
-        best_NB = logits_NBV.log_softmax(-1).max(-1)
-        ends_NA = (draft_NA == END).long()
-        same_NA = (best_NB.indices[:, :-1] == draft_NA) & (ends_NA.cumsum(1) == ends_NA)
-        same_NA &= torch.arange(draft_NA.shape[1], device=device) < limit_N[:, None]
-        same_NA = same_NA.long().cumprod(1).bool()
-        written_N = same_NA.sum(1)
-        answer_NA[:, : draft_NA.shape[1]] = torch.where(same_NA, draft_NA, END).to(torch.uint8)
-        sure_N = torch.where(same_NA, best_NB.values[:, :-1], 0.0).sum(1)
-        ended_N = (same_NA & (draft_NA == END)).any(1)
-        logits_NV = logits_NBV[number_N, written_N]
-        row_N, column_N = place_NB3[number_N, written_N, :2].T
-        past.shorten(written_N)
+    draft_NA = token_NL.new_full((count, 1), END) if draft_NA is None else draft_NA[:, :most]
+    place_NB3, at_A = _places(draft_NA), torch.arange(draft_NA.shape[1], device=device)
+    position_NA = (longest + at_A).expand(count, -1)
+    read = past.attention(position_NA, position_NA, _rounded(longest + len(at_A)))
+    more_NAV = writer(draft_NA, place_NB3[:, :-1], place_NB3[:, 1:], task_ND[:, None], turned(read))
+    logits_NBV = torch.cat([logits_NV[:, None], more_NAV], dim=1)  # of each token of the draft, and one more
+    best_NB = logits_NBV.log_softmax(-1).max(-1)
+    ends_NA = (draft_NA == END).long()
+    same_NA = (best_NB.indices[:, :-1] == draft_NA) & (ends_NA.cumsum(1) == ends_NA) & (at_A < limit_N[:, None])
+    same_NA = same_NA.long().cumprod(1).bool()
 
+    number_N, written_N = torch.arange(count, device=device), same_NA.sum(1)  # of the answers in the batch
+    answer_NA = torch.full((count, most), END, dtype=torch.uint8, device=device)
+    answer_NA[:, : len(at_A)] = torch.where(same_NA, draft_NA, END).to(torch.uint8)
+    sure_N = torch.where(same_NA, best_NB.values[:, :-1], 0.0).sum(1)
+    ended_N = (same_NA & (draft_NA == END)).any(1)
     open_N = ~ended_N & (written_N < limit_N)  # which are still being written
+    # Of the next token: its logits, where it will stand, and how many tokens are kept before it.
+    logits_NV, place_N3, kept_N = logits_NBV[number_N, written_N], place_NB3[number_N, written_N], longest + written_N
+    room = int(kept_N.max())
     look_every = LOOK_EVERY_CPU if device.type == "cpu" else LOOK_EVERY
     for step in range(most):
         if step % look_every == 0:
@@ -95,10 +108,10 @@ def write(
             if still == 0:
                 break
             if still < CROWDED * len(open_N):
-                columns = (number_N, written_N, limit_N, row_N, column_N, task_ND, logits_NV)
-                number_N, written_N, limit_N, row_N, column_N, task_ND, logits_NV = (one[open_N] for one in columns)
+                columns = (number_N, written_N, limit_N, kept_N, place_N3, task_ND, logits_NV)
+                number_N, written_N, limit_N, kept_N, place_N3, task_ND, logits_NV = (one[open_N] for one in columns)
                 past.keep(open_N)
-                open_N = open_N[open_N]
+                open_N, room = open_N[open_N], int(kept_N.max())
         best_N = logits_NV.log_softmax(-1).max(-1)
         token_N = best_N.indices
         at_N = (number_N, written_N.clamp(max=most - 1))
@@ -107,19 +120,14 @@ def write(
         ended_N[number_N] |= open_N & (token_N == END)
         written_N = written_N + open_N
         open_N = open_N & (token_N != END) & (written_N < limit_N)
-        place_N3 = torch.stack([row_N, column_N, torch.ones_like(row_N)], dim=1)
+        row_N, column_N, part_N = place_N3.unbind(1)
         closes_N = token_N == BOUNDARY
-        row_N = torch.where(closes_N, row_N + 1, row_N)
-        column_N = torch.where(closes_N, 1, column_N + 1)
-        after_N3 = torch.stack([row_N, column_N, torch.ones_like(row_N)], dim=1)
-        past.advance()
+        after_N3 = torch.stack([row_N + closes_N, torch.where(closes_N, 1, column_N + 1), part_N], dim=1)
+        room += 1
+        read = past.attention(kept_N[:, None], kept_N[:, None], _rounded(room))
         asked = (token_N[:, None], place_N3[:, None], after_N3[:, None], task_ND[:, None])
-        logits_NV = writer(*asked, past.read_one)[:, -1]
+        logits_NV, place_N3, kept_N = writer(*asked, turned(read))[:, -1], after_N3, kept_N + 1
     return answer_NA, torch.where(ended_N, sure_N, -math.inf)
-
-
-def _newest(x_NLD: Tensor) -> Tensor:
-    return x_NLD[:, -1:]
 
 
 def _places(token_NA: Tensor) -> Tensor:
@@ -150,92 +158,43 @@ def inference_copy(writer: Writer) -> Writer:
 
 
 class _Past:
-    """Keys and values of every layer application for all tokens so far; nothing before a question is seen.
+    """Keys and values of every layer application for all tokens so far; nothing before a question is seen."""
 
-    Answers begin at one place; they may have different lengths, if parts of drafts were taken over.
-    """
-
-    def __init__(self, writer: Writer, count: int, longest: int, before_N: Tensor) -> None:
-        config, device = writer.config, before_N.device
+    def __init__(self, writer: Writer, before_N: Tensor, longest: int) -> None:
+        config = writer.config
+        self.before_N, self.most = before_N, longest + LONGEST_ANSWER
         applications = config.recurrences * len(writer.layers)
-        self.longest, self.length, self.before_N = longest, longest, before_N
-        self.length_N: Tensor | None = None  # where they differ; `length` is the largest then
-        shape = (2, applications, count, config.heads, _rounded(longest + 1), config.head_width)
-        self.kept = torch.zeros(shape, dtype=writer.compute_dtype, device=device)
-        at_L = torch.arange(longest, device=device)
-        # A pad at the left sees itself, so that no row of the mask is empty.
-        sees_LL = (at_L[:, None] >= at_L) | (config.reads == "whole")
-        sees_NLL = ((at_L >= before_N[:, None])[:, None] & sees_LL) | (at_L[:, None] == at_L)
-        self.mask = self._hiding(sees_NLL[:, None])
+        shape = (2, applications, len(before_N), config.heads, _rounded(longest + 1), config.head_width)
+        self.kept = torch.zeros(shape, dtype=writer.compute_dtype, device=before_N.device)
 
-    def read(self, q: Tensor, k: Tensor, v: Tensor, index: int) -> Tensor:
-        """Attend within the questions, [N, L, H, K], or from their last tokens to all."""
-        q, k, v = (part.transpose(1, 2) for part in (q, k, v))
-        self.kept[0, index, :, :, : self.longest] = k
-        self.kept[1, index, :, :, : self.longest] = v
-        mask = self.mask[:, :, -q.shape[2] :]
-        return F.scaled_dot_product_attention(q, k, v, attn_mask=mask).transpose(1, 2)
+    def attention(self, position_NG: Tensor, last_NG: Tensor, room: int) -> Mix:
+        """Return attention of new tokens, kept at these positions, to all tokens up to their last, and to themselves.
 
-    def extend(self, tokens: int) -> None:
-        """Make room for drafts of this many tokens, each of which sees those before it."""
-        self._grow(self.longest + tokens)
-        at_R = torch.arange(_rounded(self.length), device=self.before_N.device)
-        at_A = torch.arange(self.longest, self.length, device=at_R.device)
-        sees_NAR = (at_R >= self.before_N[:, None])[:, None] & (at_R <= at_A[:, None])
-        self.mask = self._hiding(sees_NAR[:, None])
+        No token is at a position beyond `room`.
+        """
+        have = self.kept.shape[4]
+        if room > have:  # twice as much, or what the longest answer needs
+            more = max(room, min(2 * have, self.most), have + ROOM)
+            self.kept = F.pad(self.kept, (0, 0, 0, _rounded(more) - have))
+        at_R = torch.arange(room, device=position_NG.device)
+        sees_NGR = (at_R >= self.before_N[:, None, None]) & (at_R <= last_NG[..., None])
+        sees_NGR |= at_R == position_NG[..., None]  # a pad at the left, so that no row of the mask is empty
+        # What attention adds to its scores, made once for all layers.
+        mask = torch.zeros_like(sees_NGR[:, None], dtype=self.kept.dtype).masked_fill_(~sees_NGR[:, None], -math.inf)
+        number_N1 = torch.arange(len(position_NG), device=position_NG.device)[:, None]
 
-    def read_draft(self, q: Tensor, k: Tensor, v: Tensor, index: int) -> Tensor:
-        """Attend from the drafts to questions and themselves, [N, A, H, K]."""
-        q, k, v = (part.transpose(1, 2) for part in (q, k, v))
-        self.kept[0, index, :, :, self.longest : self.length] = k
-        self.kept[1, index, :, :, self.longest : self.length] = v
-        keys, values = self.kept[:, index, :, :, : self.mask.shape[-1]]
-        return F.scaled_dot_product_attention(q, keys, values, attn_mask=self.mask).transpose(1, 2)
+        def attend(q: Tensor, k: Tensor, v: Tensor, index: int) -> Tensor:
+            for kept, new in zip(self.kept[:, index], (k, v), strict=True):
+                kept[number_N1, :, position_NG] = new
+            keys, values = self.kept[:, index, :, :, :room]
+            q = q.transpose(1, 2)
+            return F.scaled_dot_product_attention(q, keys, values, attn_mask=mask[:, :, -q.shape[2] :]).transpose(1, 2)
 
-    def shorten(self, written_N: Tensor) -> None:
-        """Forget all but this many tokens of each draft."""
-        self.length_N = self.longest + written_N
-        self.length = int(self.length_N.max())
-
-    def advance(self) -> None:
-        """Make room for one more token."""
-        self._grow(self.length + 1)
-        at_R = torch.arange(_rounded(self.length), device=self.before_N.device)
-        seen_NR = at_R >= self.before_N[:, None]
-        if self.length_N is None:
-            seen_NR &= at_R < self.length
-        else:
-            self.length_N = self.length_N + 1
-            seen_NR &= at_R < self.length_N[:, None]
-        self.mask = self._hiding(seen_NR[:, None, None])
-
-    def _grow(self, length: int) -> None:
-        self.length, have = length, self.kept.shape[4]
-        if length > have:
-            more = _rounded(max(length, min(2 * have, self.longest + LONGEST_ANSWER)))
-            self.kept = F.pad(self.kept, (0, 0, 0, max(more - have, ROOM)))
-
-    def read_one(self, q: Tensor, k: Tensor, v: Tensor, index: int) -> Tensor:
-        """Attend from one new token to all before it and to itself, [N, 1, H, K]."""
-        for kept, new in zip(self.kept[:, index], (k, v), strict=True):
-            if self.length_N is None:
-                kept[:, :, self.length - 1] = new[:, 0]
-            else:
-                kept[torch.arange(len(kept), device=kept.device), :, self.length_N - 1] = new[:, 0]
-        keys, values = self.kept[:, index, :, :, : self.mask.shape[-1]]
-        q = q.transpose(1, 2)
-        return F.scaled_dot_product_attention(q, keys, values, attn_mask=self.mask).transpose(1, 2)
-
-    def _hiding(self, sees: Tensor) -> Tensor:
-        """Return what attention adds to its scores, made once for all layers."""
-        return torch.zeros_like(sees, dtype=self.kept.dtype).masked_fill_(~sees, -math.inf)
+        return attend
 
     def keep(self, open_N: Tensor) -> None:
         """Forget all questions but these."""
         self.kept, self.before_N = self.kept[:, :, open_N], self.before_N[open_N]
-        if self.length_N is not None:
-            self.length_N = self.length_N[open_N]
-            self.length = int(self.length_N.max())
 
 
 def _rounded(tokens: int) -> int:

@@ -19,8 +19,9 @@ from torch import Tensor
 
 from charm.devices import Place
 from charm.evaluation.predict import Request, predict
+from charm.models.network import AskedBatch
 from charm.models.writer import asking, decoding
-from charm.models.writer.decoding import Decoder, Guessed, _Slots
+from charm.models.writer.decoding import Decoder, _Slots, needs
 from charm.models.writer.network import Writer, _rotate
 from charm.models.writer.writing import inference_copy, questions, write
 from charm.tasks.batch import PairBank
@@ -94,7 +95,7 @@ class Case:
                 grid = rng.integers(0, 10, rng.integers(1, 6, 2)).astype(np.uint8)
             guesses.append(view.invert(grid))
         bank = PairBank.of([Pair(*both) for both in zip(self.inputs, guesses, strict=True)]).to(DEVICE)
-        self.guessed = Guessed(bank, self.keys, self.pair_N, self.row_N, self.task_ND, self.limit_N)
+        self.guessed = AskedBatch(bank, self.keys, self.pair_N, self.row_N, self.task_ND)
 
     def plain(self) -> tuple[Tensor, Tensor]:
         """Write each answer alone, without a draft."""
@@ -129,28 +130,27 @@ SHAPES = [
 @pytest.mark.parametrize("changes", SHAPES)
 def test_answers_in_flight_are_those_of_plain_writing(changes: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     case = Case(**changes)
-    read_N, stretch_N = case.guessed.needs()
+    read_N, stretch_N = needs(case.guessed, case.limit_N)
     # One after the other; in few slots with little room; and all at once.
     for slots, room in ((1, 0), (3, 150), (5, 10**4), (40, 10**4)):
-        case.agrees(Decoder(case.writer, slots, room, int(stretch_N.max())).write(case.guessed))
+        case.agrees(Decoder(case.writer, slots, room, int(stretch_N.max())).write(case.guessed, case.limit_N))
     monkeypatch.setattr(decoding, "READ_PADDED", int(read_N.max()))  # packs of one or two
     monkeypatch.setattr(decoding, "SIZES", (2,))
     decoder = Decoder(case.writer, 5, 10**4, int(stretch_N.max()))
-    case.agrees(decoder.write(case.guessed))
-    case.agrees(decoder.write(case.guessed))  # what was written before is not in the way
+    case.agrees(decoder.write(case.guessed, case.limit_N))
+    case.agrees(decoder.write(case.guessed, case.limit_N))  # what was written before is not in the way
 
 
 def test_right_guesses_need_no_step(monkeypatch: pytest.MonkeyPatch) -> None:
     case = Case(3)
-    chosen = Guessed(*case.guessed[:2], *(part[:1] for part in case.guessed[2:]))
-    chosen = chosen._replace(limit_N=torch.full((1,), 30, device=DEVICE))
+    chosen = AskedBatch(*case.guessed[:2], *(part[:1] for part in case.guessed[2:5]))
     case.limit_N[0] = 30
     answer_NA, sure_N = case.plain()
     grid = (answer_NA[0][(answer_NA[0] >= FIRST_COLOR) & (answer_NA[0] < VOCABULARY)] - FIRST_COLOR).cpu().numpy()
     grid = case.views[0].invert(grid.reshape(*case.task_ND[0, :2].int().tolist()))
-    chosen = chosen._replace(pairs=PairBank.of([Pair(case.inputs[0], grid)]).to(DEVICE))
+    chosen = chosen._replace(bank=PairBank.of([Pair(case.inputs[0], grid)]).to(DEVICE))
     monkeypatch.setattr(Decoder, "_advance", lambda *about: pytest.fail("a right guess was written again"))
-    found = Decoder(case.writer, 2, 0, 200).write(chosen)
+    found = Decoder(case.writer, 2, 0, 200).write(chosen, case.limit_N[:1])
     assert torch.equal(found[0][0, :40], answer_NA[0])
     torch.testing.assert_close(found[1], sure_N[:1], rtol=1e-5, atol=1e-5)
 
@@ -161,9 +161,9 @@ def test_steps_that_cannot_be_recorded_are_launched(
 ) -> None:
     monkeypatch.setattr(decoding, "undisturbed_capture", nullcontext)
     case = Case(9)
-    decoder = Decoder(case.writer, 4, 10**4, int(case.guessed.needs()[1].max()))
+    decoder = Decoder(case.writer, 4, 10**4, int(needs(case.guessed, case.limit_N)[1].max()))
     decoder.records = True  # as on a GPU; here no graph can be made
-    case.agrees(decoder.write(case.guessed))
+    case.agrees(decoder.write(case.guessed, case.limit_N))
     assert not decoder.records
     assert capsys.readouterr().err.count("cannot be CUDA graphs") == 1
 
@@ -259,24 +259,24 @@ class TestOnAGpu:
     ) -> None:
         monkeypatch.setattr(decoding, "SIZES", (32,))
         case = Case(90, **changes)
-        longest = int(case.guessed.needs()[1].max())
+        longest = int(needs(case.guessed, case.limit_N)[1].max())
         decoder = Decoder(case.writer, 64, 10**4, longest)
         assert decoder.has_kernel
-        case.agrees(decoder.write(case.guessed))
-        case.agrees(decoder.write(case.guessed))
-        few = Guessed(*case.guessed[:2], *(part[:20] for part in case.guessed[2:]))
-        answer_NA, _ = decoder.write(few)
+        case.agrees(decoder.write(case.guessed, case.limit_N))
+        case.agrees(decoder.write(case.guessed, case.limit_N))
+        few = AskedBatch(*case.guessed[:2], *(part[:20] for part in case.guessed[2:5]))
+        answer_NA, _ = decoder.write(few, case.limit_N[:20])
         assert torch.equal(answer_NA[:, :40], case.answer_NA[:20])
         assert {*decoder.graphs} == {32, 64}
         without = Decoder(case.writer, 64, 10**4, longest)
         without.has_kernel = False
-        case.agrees(without.write(case.guessed))
+        case.agrees(without.write(case.guessed, case.limit_N))
 
     def test_bfloat16_answers_are_mostly_the_same(self) -> None:
         case = Case(200, width=128, heads=2, compute_dtype="bfloat16", reads="whole")
-        decoder = Decoder(case.writer, 64, 10**5, int(case.guessed.needs()[1].max()))
+        decoder = Decoder(case.writer, 64, 10**5, int(needs(case.guessed, case.limit_N)[1].max()))
         assert decoder.packed
-        answer_NA, _ = decoder.write(case.guessed)
+        answer_NA, _ = decoder.write(case.guessed, case.limit_N)
         same_N = (answer_NA[:, :40] == case.answer_NA).all(1)
         # Where two tokens are almost equally likely, rounding decides.
         assert same_N.float().mean() > 0.9

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from charm.errors import CharmError
-from charm.models.writer.network import Blocks
+from charm.models.writer.network import turned
 from charm.tasks.sequences import LONGEST, Pack
 from tests.toy.writer import make_pack, trained_like
 
@@ -146,7 +146,7 @@ class TestKernel:
     @pytest.mark.parametrize("reads", ["forward", "whole"])
     def test_a_writers_loss_and_gradients(self, reads: str) -> None:
         """By the kernel, in one compiled graph, and by the plain path."""
-        from charm.models.writer.kernels import tables
+        from charm.models.writer.kernels import attend_packed, tables
 
         writer, pack = trained_like(width=64, heads=2, reads=reads).to(DEVICE), make_pack(count=6)
         pack = Pack(*(getattr(pack, name).to(DEVICE) for name in Pack.__dataclass_fields__))
@@ -155,8 +155,8 @@ class TestKernel:
 
         def logits() -> Tensor:
             answers_N = pack.answers_N if reads == "whole" else pack.edges_N2[:-2]
-            blocks = Blocks(*tables(pack.edges_N2, answers_N, len(pack.token_L)))
-            return writer(*read, blocks)
+            blocks = tables(pack.edges_N2, answers_N, len(pack.token_L))
+            return writer(*read, lambda qkv, turn, ahead, index: attend_packed(qkv, turn, *blocks)[0])
 
         def exactly(q: Tensor, k: Tensor, v: Tensor, index: int) -> Tensor:
             answers_N = pack.answers_N if reads == "whole" else pack.edges_N2[:-2]
@@ -167,7 +167,7 @@ class TestKernel:
         weight[int(pack.edges_N2[-2]) :] = 0
         compiled = torch.compile(logits, backend="aot_eager", fullgraph=True, dynamic=False)
         found = []
-        for one in (lambda: writer(*read, exactly), logits, compiled):
+        for one in (lambda: writer(*read, turned(exactly)), logits, compiled):
             gradients = torch.autograd.grad((one() * weight).sum(), [*writer.parameters()])
             found.append(gradients)
         for plain, eager, made in zip(*found, strict=True):

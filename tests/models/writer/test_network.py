@@ -9,7 +9,7 @@ from charm.config import from_json, to_json
 from charm.errors import CharmError
 from charm.models.config import NetworkConfig
 from charm.models.writer import writing
-from charm.models.writer.network import Attend, Writer, _arrange_by_shape
+from charm.models.writer.network import Attend, Writer, _arrange_by_shape, turned
 from charm.models.writer.writing import inference_copy, questions, write
 from charm.tasks.canvas import BOUNDARY
 from charm.tasks.sequences import ANSWER, END, Pack
@@ -36,7 +36,7 @@ def slowly(token: Tensor, reads: str) -> Attend:
         scores = (q @ k.mT * q.shape[-1] ** -0.5).masked_fill(~sees, -torch.inf)
         return scores.softmax(-1).matmul(v).transpose(0, 1)
 
-    return attend
+    return turned(attend)
 
 
 def alone(pack: Pack, number: int) -> slice:
