@@ -429,6 +429,9 @@ def test_both_attempts_are_printed_side_by_side_where_they_fit(monkeypatch: pyte
         "answers are often below 0.5",
         "such votes: counted on all tasks of a test",
     ]
+    hostile = replace(BY_HAND, answers={Question("\x1b[2J", 0): ANSWERS[Question("a", 0)][1:]})
+    assert str(hostile).count("\\x1b[2J test 0") == 2  # the title and the doubt; a terminal must not obey it
+    assert "\x1b" not in str(hostile)
     assert repr(BY_HAND) == "<Solution of a: 100 of 128 votes, no answer; 3 s>"
     monkeypatch.setenv("COLUMNS", "40")
     narrow = str(BY_HAND).splitlines()

@@ -220,31 +220,18 @@ def _budget(given: str | None, seconds: float, tasks: int, devices: list[str]) -
 
 def _draw(found: dict[str, Solution], path: Path) -> None:
     """Print how each task went; for a single one, its answers too."""
-    from charm.drawing.terminal import grid_text, show
-    from charm.evaluation.protocols import SURE
+    from charm.drawing.terminal import show
 
-    for task_id, solution in found.items():
-        show(f"{task_id}: {solution.summary}")
     if len(found) == 1:
-        (solution,) = found.values()
-        for question, candidates in solution.answers.items():
-            for number, candidate in enumerate(candidates[:2], start=1):
-                votes = solution.votes_text(candidate)
-                title = f"\n{question}, attempt {number}: {votes}, {solution.sure} {candidate.confidence:.2f}"
-                show(title, grid_text(candidate.grid), *filter(None, [solution.often(question, number - 1)]))
-            if not candidates:
-                show(f"\n{question}: no answer")
-        show(f"\n{solution.sure}: {SURE[solution.sure]}")
-        if solution.counted:
-            show(f"such votes: {solution.counted}")
-        if solution.doubt:
-            show(f"\n{solution.doubt}")
+        print(*found.values())
     else:
+        for task_id, solution in found.items():
+            show(f"{task_id}: {solution.summary}")
         if unlearned := sum(bool(one.unlearned) for one in found.values()):
             show(f"{unlearned} of {len(found)} tasks: the demonstrations were not learned; try a longer budget")
         if split := sum(bool(one.disagreement) for one in found.values()):
             show(f"{split} of {len(found)} tasks: the views disagree")
-    show(f"submission in {path}; `charm report {path}` makes a page of it")
+    show(f"\nsubmission in {path}; `charm report {path}` makes a page of it")
 
 
 def seconds_of(text: str) -> float:

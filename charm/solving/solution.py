@@ -16,6 +16,7 @@ from charm.evaluation.calibration import Calibration
 from charm.evaluation.protocols import SURE, Ballot
 from charm.evaluation.ranking import Candidate, Submission, attempts, rank, write_submission
 from charm.models.model import CharmModel
+from charm.progress import plain
 from charm.runs.votes import Votes
 from charm.tasks.dataset import Dataset
 from charm.tasks.pictures import abreast, block, grid_lines, row
@@ -142,8 +143,8 @@ class Solution:
         lines = []
         for question in self.answers:
             blocks = ([*caption, *grid_lines(grid)] for caption, grid in self._attempts(question))
-            lines += [str(question), *(abreast(*blocks) or ["no answer"]), ""]
-        return "\n".join([*lines, *(fill(note, get_terminal_size().columns) for note in self._notes)])
+            lines += [plain(str(question)), *(abreast(*blocks) or ["no answer"]), ""]
+        return "\n".join([*lines, *(fill(plain(note), get_terminal_size().columns) for note in self._notes)])
 
     @property
     def _notes(self) -> list[str]:

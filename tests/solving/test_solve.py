@@ -180,9 +180,9 @@ def test_how_often_such_answers_were_right_is_said(
     found = round_json(solution, [asked])
     assert [one["often"] for one in found["tests"][0] if "often" in one] == often
     assert found.get("counted") == ("counted on all tasks of a test" if said else None)
+    monkeypatch.setenv("COLUMNS", "40")  # one attempt below the other
     solve_command._draw({"crop": solution}, tmp_path)
     printed = " ".join(capsys.readouterr().out.split())
-    monkeypatch.setenv("COLUMNS", "40")  # one attempt below the other
     for text in (printed, *(" ".join(one.split()) for one in (str(solution), solution._repr_html_()))):
         assert text.count("answers with such votes") == len(said)
         assert all(one in text for one in often)
