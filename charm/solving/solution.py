@@ -144,7 +144,7 @@ class Solution:
         for question in self.answers:
             blocks = ([*caption, *grid_lines(grid)] for caption, grid in self._attempts(question))
             lines += [plain(str(question)), *(abreast(*blocks) or ["no answer"]), ""]
-        return "\n".join([*lines, *(fill(plain(note), get_terminal_size().columns) for note in self._notes)])
+        return "\n".join([*lines, *map(_wrapped, self._notes)])
 
     @property
     def _notes(self) -> list[str]:
@@ -184,7 +184,7 @@ class Solutions(dict[str, Solution]):
     def __missing__(self, name: str) -> Solution:
         if name in self.failed:
             raise CharmError(f"task {name} has no answer: {self.failed[name]}")
-        raise CharmError(f"no task {name}; the tasks are {', '.join(self)}")
+        raise CharmError(f"no task {name} among the {len(self) + len(self.failed)} that were given")
 
     def submission(self) -> Submission:
         """Return two attempts at each test input, in ARC Prize's format; empty ones where a task failed."""
@@ -199,7 +199,7 @@ class Solutions(dict[str, Solution]):
 
     def __str__(self) -> str:
         """Show the answers of the first tasks, and why others have none."""
-        return "\n\n".join([*map(str, [*self.values()][:SHOWN_TASKS]), *self._notes])
+        return "\n\n".join([*map(str, [*self.values()][:SHOWN_TASKS]), *map(_wrapped, self._notes)])
 
     def _repr_html_(self) -> str:
         """Draw the answers of the first tasks in a notebook."""
@@ -212,6 +212,11 @@ class Solutions(dict[str, Solution]):
         more = len(self) - SHOWN_TASKS
         shown = [f"... and answers to {more} more; print(found[ID]) shows those of one task"] if more > 0 else []
         return shown + [f"{name}: no answer ({reason})" for name, reason in self.failed.items()]
+
+
+def _wrapped(note: str) -> str:
+    """Break a sentence between words at the width of the terminal, which must not obey what is in it."""
+    return fill(plain(note), get_terminal_size().columns)
 
 
 Say = Callable[[float, str], None]
