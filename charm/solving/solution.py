@@ -159,7 +159,8 @@ class Solution:
         learned = f", {self.exact_accuracy:.0%} of the last demonstrations exact" if self.updates else ""
         if self.diverged:
             learned = " (learning diverged; try another --mode)"
-        return f"{self.updates} updates{learned}, {self.views} views, {self.seconds:.0f} s"
+        updates, views = (f"{n} {noun}{'s' * (n != 1)}" for n, noun in ((self.updates, "update"), (self.views, "view")))
+        return f"{updates}{learned}, {views}, {self.seconds:.0f} s"
 
     def _repr_html_(self) -> str:
         """Draw both attempts at each test input in a notebook, with what `print` says of them."""

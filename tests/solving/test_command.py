@@ -52,7 +52,7 @@ def test_a_submission_is_named_after_its_only_task(
     assert list(json.loads((toy.folder / "new [b].submission.json").read_text())) == ["new [b]"]
     printed = capsys.readouterr()
     assert f"left out: {bad}: invalid JSON" in printed.err
-    assert "\n0 updates, 1 views" in printed.out
+    assert "\n0 updates, 1 view, " in printed.out
     assert "new [b] test 0\nattempt 1" in printed.out
     bad.write_text(json.dumps({"a/\0\n": json.loads(file.read_text())}))
     toy.solve(bad, steps=0, views=1, out=None)
