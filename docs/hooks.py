@@ -213,9 +213,25 @@ def _output(output: dict[str, Any]) -> str:
     return '<div class="output">' + re.sub(r"\n+", "\n", shown) + "</div>\n\n"
 
 
+@cache
 def base_page() -> str:
-    """Return the page of the released model's solve, which is stored: its votes are three times as large."""
-    return (ROOT / "docs/gallery/solves/base.html").read_text()
+    """Return the page of the solve in docs/gallery by the released model, and where its numbers are from."""
+    from charm.report.pages import write_pages
+
+    with tempfile.TemporaryDirectory() as scratch:
+        page = write_pages([ROOT / "docs/gallery/solves/base.json"], Path(scratch, "page.html")).read_text()
+    record = "benchmarks/results/solve_base_400.json"
+    sources = (record, "benchmarks/results/solve_base.json", "docs/gallery/solves/base.scores.json")
+    solve, training, scores = (json.loads((ROOT / source).read_text()) for source in sources)
+    seconds = training["numbers"]["base seconds, three pieces"]
+    dollars = (seconds + scores["seconds"]) / 3600 * scores["dollars_per_hour"]
+    log = f"../LOG.html#{solve['date']}-what-does-base-score-with-half-the-seconds"
+    about = (
+        f"<code>{solve['command']}</code>, one run (<a href='../files/{record}'>"
+        f"record</a>, <a href='{log}'>log</a>). The weights were trained before in {seconds} s "
+        f"(<a href='../files/charm/released/base/README.md'>how</a>): {dollars:.2f} dollars for both."
+    )
+    return page.replace('<div class="cards">', f'<p class="soft">{about}</p><div class="cards">', 1)
 
 
 @cache

@@ -119,10 +119,10 @@ def settings_text(protocol: Protocol) -> str:
 
 
 def protocol_text(protocol: Protocol) -> str:
-    """Return a protocol's name in the paper, or "custom", and its settings in words."""
+    """Return a protocol's name in the paper, if it has one, and its settings in words."""
     asked = [(name, replace(one, loops=protocol.loops, order=protocol.order)) for name, one in PROTOCOLS.items()]
-    alike = (name for name, one in [*PROTOCOLS.items(), *asked] if one == protocol)
-    return f"{next(alike, 'custom')} ({settings_text(protocol)})"
+    name = next((name for name, one in [*PROTOCOLS.items(), *asked] if one == protocol), None)
+    return f"{name} ({settings_text(protocol)})" if name else settings_text(protocol)
 
 
 def stored_protocol(found: Mapping[str, Any], where: object) -> Protocol:

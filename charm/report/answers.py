@@ -11,7 +11,7 @@ import numpy.typing as npt
 from charm.errors import CharmError
 from charm.evaluation.evaluate import Evaluation
 from charm.evaluation.ranking import Candidate, Ranking
-from charm.evaluation.scoring import OUTCOMES, Scores, TaskResult
+from charm.evaluation.scoring import OUTCOMES, SOLVED_AT, Scores, TaskResult
 from charm.report.folder import JsonObject
 from charm.tasks.dataset import DataConfig, evaluated_tasks
 from charm.tasks.instances import Instances
@@ -74,12 +74,13 @@ def _sort_keys(result: TaskResult, tests: Sequence[JsonObject]) -> JsonObject:
 
 
 def _cells_wrong(test: JsonObject) -> int | None:
-    """Count the cells in which the first candidate differs from the answer; None if they cannot be compared."""
-    if not test["candidates"] or test["truth"] is None:
+    """Count the cells in which the better attempt differs from the answer; None if none can be compared."""
+    if test["truth"] is None:
         return None
-    first, truth = test["candidates"][0]["grid"], test["truth"]
-    same_size = [*map(len, first.split("/"))] == [*map(len, truth.split("/"))]
-    return sum(a != b for a, b in zip(first, truth, strict=True)) if same_size else None
+    sizes = [*map(len, test["truth"].split("/"))]
+    attempts = [one["grid"] for one in test["candidates"] if one["rank"] <= SOLVED_AT]
+    alike = [grid for grid in attempts if [*map(len, grid.split("/"))] == sizes]
+    return min((sum(map(str.__ne__, grid, test["truth"])) for grid in alike), default=None)
 
 
 # Runs

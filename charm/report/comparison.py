@@ -14,7 +14,7 @@ from charm.report.html import COMPARISON, document, names_of, table, title_of, w
 from charm.tables import UNKNOWN, percent
 
 METRICS = [*(f"pass@{k}" for k in KS), "pass@1/outputs", "pass@2/outputs"]
-HEADS = ["run", *METRICS, "puzzles", "solved", "step", "voting checkpoints"]
+HEADS = ["run", *METRICS, "tasks", "solved", "step", "voting checkpoints"]
 SHOWN = 2  # candidates of each run for each question
 ABSENT = "not evaluated"  # outcome of a task that is not in a run's split
 
@@ -34,7 +34,7 @@ def write_comparison(
     # One at a time, because a full evaluation has millions of votes.
     for name, run in zip(names, runs, strict=True):
         config, used, evaluation = page.ranked(run, protocol, data)
-        cells = ["no votes yet", *[UNKNOWN] * (len(HEADS) - 2)]
+        cells = ["no votes yet" if config.data.evaluate else "no tasks to evaluate", *[UNKNOWN] * (len(HEADS) - 2)]
         if evaluation is not None:
             steps = voting_steps(evaluation.ranking)
             found = run_entries(config.data, evaluation, SHOWN, folder.instances(run))
@@ -46,7 +46,7 @@ def write_comparison(
         protocols[protocol_text(used)] = None
         scores.append([name, *cells])
     tasks, voted = merge(entries), [one["name"] for one in shown]
-    lead = f"Protocol: {'; '.join(protocols)}. pass@k is the mean over puzzles, pass@k/outputs over test outputs."
+    lead = f"Protocol: {'; '.join(protocols)}. pass@k is the mean over tasks, pass@k/outputs over test outputs."
     body = [
         *(f'<p class="soft">{escape(lead)}</p>', table(HEADS, scores)),
         *page.learning(runs, names),
@@ -83,7 +83,7 @@ def solved_and_never(tasks: Sequence[JsonObject], solver: int, other: int) -> li
 
 
 def _versus(names: Sequence[str], tasks: Sequence[JsonObject]) -> list[str]:
-    """Count the puzzles that a row's run solves and a column's run never proposes; each number is a filter."""
+    """Count the tasks that a row's run solves and a column's run never proposes; each number is a filter."""
     if len(names) < 2:
         return []
     heads = "".join(f"<th>{escape(name)}</th>" for name in names)
@@ -96,8 +96,8 @@ def _versus(names: Sequence[str], tasks: Sequence[JsonObject]) -> list[str]:
         lines.append(f"<tr><td>{escape(name)}</td>{''.join(cells)}</tr>")
     return [
         "<h2>Solved by one, never proposed by another</h2>",
-        '<p class="soft">The number of puzzles that the run in the row solves and for which the run in the column has '
-        "no right candidate. Click a number to list the puzzles below.</p>",
+        '<p class="soft">The number of tasks that the run in the row solves and for which the run in the column has '
+        "no right candidate. Click a number to list the tasks below.</p>",
         f'<div class="wide"><table><thead><tr><th>solved by</th>{heads}</tr></thead>'
         f"<tbody>{''.join(lines)}</tbody></table></div>",
     ]
@@ -126,5 +126,6 @@ def _parameters(runs: Sequence[Path], names: Sequence[str]) -> list[str]:
     rows = [
         [same[0][0].partition(" of ")[0], *(f"{count:,}" for _, count in same)]
         for same in zip(*counted.values(), strict=True)
+        if any(count for _, count in same)
     ]
     return ["<h2>Parameters</h2>", table(["component", *counted], rows)] if rows else []

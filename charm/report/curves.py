@@ -9,7 +9,7 @@ from html import escape
 import numpy as np
 
 WIDTH, HEIGHT = 300, 190  # size of the drawing; the page scales it
-LEFT, RIGHT, TOP, BOTTOM = 40, 20, 32, 36  # margins around the axes
+LEFT, RIGHT, TOP, BOTTOM = 48, 20, 32, 36  # margins around the axes
 Points = Sequence[tuple[float, float]]
 POINTS = 300  # longer curves are averaged down to this many points
 

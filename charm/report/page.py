@@ -16,7 +16,7 @@ from charm.drawing.grids import LINE, PALETTE
 from charm.errors import charm_errors
 from charm.evaluation.evaluate import Evaluation, as_asked, evaluate_votes, own_protocol
 from charm.evaluation.protocols import SURE, Protocol, protocol_text
-from charm.evaluation.scoring import KS, OUTCOMES, Scores
+from charm.evaluation.scoring import KS, OUTCOMES, SOLVED_AT, Scores
 from charm.files import read_sealed
 from charm.report import folder
 from charm.report.answers import Films, JsonObject, affordable, run_entries, voting_steps
@@ -31,6 +31,7 @@ from charm.tasks.canvas import FIRST_COLOR
 from charm.tasks.task import Grid, Question
 from charm.tasks.view import DIHEDRAL_NAMES
 
+NO_SCRIPT = "<noscript><p>The grids and the buttons need JavaScript.</p></noscript>"
 NEVER = ("wrong cells", "wrong size", "no answer")  # outcomes without the right answer among the candidates
 
 # Name in metrics.jsonl -> title, and whether it is a share.
@@ -40,15 +41,24 @@ CURVES = {
     "refinement_steps": ("Refinement steps", False),
     "evaluation/pass@2": ("Evaluation, pass@2", True),
 }
-# Sort key of the task list -> heading. A phone shows the first four.
+# Sort key of the task list -> heading, and what it means.
 COLUMNS = {
-    "id": "task",
-    "outcome": "outcome",
-    "rank": "rank",
-    "share": "top share",
-    "confidence": "",  # likelihood or halting, as the model has it
-    "wrong": "cells wrong",
+    "id": ("task", ""),
+    "outcome": ("outcome", ""),
+    "rank": ("rank", "the place of the right answer among the candidates"),
+    "share": ("votes", "the share that the first attempt has"),
+    "confidence": ("", ""),  # likelihood or halting, as the model has it
+    "wrong": ("cells wrong", "in the better attempt"),
 }
+OUTCOME_WORDS = {
+    "solved": "every test input has its right answer in two attempts",
+    "near miss": "a right answer is among the candidates, but third or later",
+    "wrong cells": "no candidate is right, but one has the right size",
+    "wrong size": "no candidate has the right size",
+    "no answer": "there is no candidate",
+    "blind": "the right answer is not known",
+}
+LABELS = {"blind": "not scored"}
 
 
 def write_report(
@@ -73,7 +83,7 @@ def write_report(
         zeroed = _zeroed_answers(run, config, protocol) if blank else None
         tasks = run_entries(config.data, evaluation, kept, folder.instances(run), shown, zeroed)
     body = [
-        *_headline(protocol, evaluation, blank, counts),
+        *_headline(protocol, evaluation, blank, counts, asks=bool(config.data.evaluate)),
         *task_list(tasks, config.reasoner.sure),
         *learning([run], []),
         *_scores(run, evaluation, blank),
@@ -130,13 +140,16 @@ def drawing() -> JsonObject:
 
 
 def _headline(
-    protocol: Protocol, evaluation: Evaluation | None, blank: JsonObject | None, counts: Accounting | None
+    protocol: Protocol, evaluation: Evaluation | None, blank: JsonObject | None, counts: Accounting | None, asks: bool
 ) -> list[str]:
+    """Return the lead and the tiles; `asks` is whether the run has tasks to evaluate."""
     tiles, lead = [], "Not evaluated yet: this run folder has no votes. charm eval makes them."
+    if not asks:
+        lead = "This run has no tasks to evaluate. To score it on yours: charm solve TASKS --checkpoint RUN --score"
     if evaluation is not None:
         steps, hidden = len(voting_steps(evaluation.ranking)), evaluation.scores.blind_outputs
         voted = "1 checkpoint" if steps == 1 else f"{steps} checkpoints"
-        lead = f"Step {evaluation.step:,}, protocol {protocol_text(protocol)}; {voted} voted."
+        lead = f"Step {evaluation.step:,}; protocol: {protocol_text(protocol)}; {voted} voted."
         lead += f" {hidden:,} test outputs have no known answer and do not count." if hidden else ""
         tiles = score_tiles(evaluation.scores)
         if blank is not None:
@@ -149,14 +162,14 @@ def _headline(
 
 
 def score_tiles(scores: Scores) -> list[str]:
-    """Return tiles of pass@2, pass@1 and the number of solved puzzles; none if no answer is known."""
+    """Return tiles of pass@2, pass@1 and the number of solved tasks; none if no answer is known."""
     if not scores.puzzles:
         return []
     solved = sum(task.outcome == "solved" for task in scores.tasks)
     return [
         tile("pass@2", percent(scores.metrics, "pass@2"), "right in two attempts"),
         tile("pass@1", percent(scores.metrics, "pass@1"), "right in one attempt"),
-        tile("puzzles solved", f"{solved:,}", f"of {scores.puzzles:,}"),
+        tile("tasks solved", f"{solved:,}", f"of {scores.puzzles:,}, all test inputs right"),
     ]
 
 
@@ -168,19 +181,22 @@ def learning(runs: Sequence[Path], names: Sequence[str]) -> list[str]:
     lines = [read_metrics(run) for run in runs]
     curves = [legend(names)] if len(runs) > 1 else []
     curves.append('<div class="curves">')
-    for name, (title, is_share) in domain_of(runs[0]).get("curves").items():
-        points = [curve(one, name) for one in lines]
-        if any(points) or not name.startswith("evaluation/"):  # not every run is evaluated during training
-            curves.append(curves_svg(title, points, is_share))
+    titles = domain_of(runs[0]).get("curves")
+    found = {name: [curve(one, name) for one in lines] for name in titles}
+    begun = any(any(points) for points in found.values())
+    for name, (title, is_share) in titles.items():
+        # Not every run is evaluated during training, and a writer has no refinement steps.
+        if any(found[name]) or not (begun or name.startswith("evaluation/")):
+            curves.append(curves_svg(title, found[name], is_share))
     return ["<h2>Learning</h2>", *curves, "</div>"]
 
 
 def _scores(run: Path, evaluation: Evaluation | None, blank: JsonObject | None) -> list[str]:
-    """Return pass@k per puzzle and per output, and the scores of other evaluations of the run."""
+    """Return pass@k per task and per output, and the scores of other evaluations of the run."""
     parts = []
     if evaluation is not None and evaluation.scores.metrics:
         columns = {"": evaluation.scores.metrics} | ({"memory zeroed, ": blank["metrics"]} if blank else {})
-        heads = [f"{which}over {unit}" for which in columns for unit in ("puzzles", "outputs")]
+        heads = [f"{which}over {unit}" for which in columns for unit in ("tasks", "outputs")]
         rows: list[list[str]] = []
         for k in KS:
             names = (f"pass@{k}", f"pass@{k}/outputs")
@@ -194,8 +210,9 @@ def _scores(run: Path, evaluation: Evaluation | None, blank: JsonObject | None) 
         rows = []
         for name, found in others.items():
             shown = [percent(found["metrics"], metric) for metric in ("pass@1", "pass@2")]
-            rows.append([name, folder.protocol_of(found), f"{found['step']:,}", *shown, f"{found['puzzles']:,}"])
-        heads = ["evaluation", "protocol", "step", "pass@1", "pass@2", "puzzles"]
+            title = "memory zeroed" if name == "blank" else name
+            rows.append([title, folder.protocol_of(found), f"{found['step']:,}", *shown, f"{found['puzzles']:,}"])
+        heads = ["evaluation", "protocol", "step", "pass@1", "pass@2", "tasks"]
         parts += ["<section><h2>Evaluations in this folder</h2>", table(heads, rows), "</section>"]
     return ['<div class="tables">', *parts, "</div>"]
 
@@ -203,7 +220,7 @@ def _scores(run: Path, evaluation: Evaluation | None, blank: JsonObject | None) 
 def _origins(run: Path, config: TrainConfig, counts: Accounting | None) -> list[str]:
     parts = []
     if counts is not None:
-        rows = [[name, f"{count:,}"] for name, count in counts.lines()]
+        rows = [[name, f"{count:,}"] for name, count in counts.lines() if count]
         parts += ["<section><h2>Parameters</h2>", table(["component", "parameters"], rows), "</section>"]
     parts.append("<section><h2>Data and settings</h2>")
     if (run / "data.json").is_file():
@@ -231,39 +248,59 @@ def task_list(tasks: Sequence[JsonObject], sure: str) -> list[str]:
     if not tasks:
         return []
     found = Counter(task["outcome"] for task in tasks)
+    words = _glossary(found, sure, columns=len(tasks) > 1)
+    if len(tasks) == 1:
+        return [NO_SCRIPT, '<div id="tasks" class="alone">', _task_row(0, tasks[0]), "</div>", words]
     bar = "".join(
-        f'<i class="{class_of(outcome)}" style="flex:{found[outcome]}" title="{outcome}: {found[outcome]}"></i>'
+        f'<i class="{class_of(outcome)}" style="flex:{found[outcome]}"'
+        f' title="{LABELS.get(outcome, outcome)}: {found[outcome]}"></i>'
         for outcome in OUTCOMES
         if found[outcome]
     )
     never = [outcome for outcome in NEVER if found[outcome]]
     total = sum(found[one] for one in never)
     filters = [filter_button("|".join(never), f"never proposed {total}")] if len(never) > 1 else []
-    filters += [
-        filter_button(one, f"{outcome_label(one)} {found[one]}") for one in OUTCOMES if found[one] or one != "blind"
-    ]
+    if len(found) > 1:
+        filters += [filter_button(one, f"{outcome_label(one)} {found[one]}") for one in OUTCOMES if found[one]]
+    if second := sum(map(_needed_second, tasks)):
+        filters.append(filter_button("second", f"solved in the second attempt {second}"))
     heads = "<span></span><span></span>" + "".join(
-        f'<button data-sort="{key}">{title or sure}</button>' for key, title in COLUMNS.items()
+        f'<button data-sort="{key}">{title or sure}</button>' for key, (title, _) in COLUMNS.items()
     )
     return [
         '<div class="tables" id="examples"></div>',
         "<h2>Tasks</h2>",
-        f'<div class="share-bar">{bar}</div>',
-        '<p class="soft">A task is solved when every test output is right within two attempts, and a near miss when '
-        "a right answer was proposed but ranked third or lower. Rank is the position of the right answer among the "
-        "candidates. Top share is the first candidate's share of the votes. "
-        f"{sure.capitalize()} is {SURE[sure]}. "
-        "A white square marks a cell that differs from the truth.</p>",
+        *([f'<div class="share-bar">{bar}</div>'] if len(found) > 1 else []),
+        words,
         *task_listing(f'<div class="columns">{heads}</div>', map(_task_row, count(), tasks), filters),
     ]
+
+
+def _needed_second(task: JsonObject) -> bool:
+    """Return whether a task is solved and some answer is right in the second attempt only."""
+    return task["outcome"] == "solved" and any(test["rank"] == SOLVED_AT for test in task["tests"])
+
+
+def _glossary(found: Iterable[str], sure: str, columns: bool) -> str:
+    """Explain these outcomes, the confidence and the columns, in an element that opens on a click."""
+    found = {*found}
+    meanings = {LABELS.get(one, one): words for one, words in OUTCOME_WORDS.items() if one in found}
+    meanings["candidates"] = "all different answers to a test input; the first two are its attempts"
+    meanings |= {title: words for title, words in COLUMNS.values() if words and columns} | {sure: SURE[sure]}
+    if found != {"blind"}:
+        meanings["white square"] = "a cell that differs from the right answer"
+    terms = "".join(f"<p><b>{word}</b>: {meaning}</p>" for word, meaning in meanings.items())
+    return f'<details class="soft words"><summary>what the words mean</summary>{terms}</details>'
 
 
 def _task_row(number: int, task: JsonObject) -> str:
     def key(name: str, form: str) -> str:
         return UNKNOWN if task["keys"][name] is None else f"{task['keys'][name]:{form}}"
 
+    sure = task["keys"]["confidence"]
+    likely = "&lt;0.01" if sure is not None and sure < 0.005 else key("confidence", ".2f")
     ranks = ", ".join(str(test["rank"] or UNKNOWN) for test in task["tests"])
-    cells = [task["outcome"], ranks, key("share", ".0%"), key("confidence", ".2f"), key("wrong", "")]
+    cells = [LABELS.get(task["outcome"], task["outcome"]), ranks, key("share", ".0%"), likely, key("wrong", "")]
     styles = ["outcome", "rank", "share", "confidence", "wrong"]
     spans = "".join(f'<span class="{style}">{text}</span>' for style, text in zip(styles, cells, strict=True))
     name = escape(task["id"])
@@ -277,15 +314,15 @@ def task_listing(columns: str, rows: Iterable[str], filters: Iterable[str]) -> l
     """Return a list of tasks with its tools, which the scripts filter, search and sort."""
     rows = list(rows)
     return [
-        "<noscript><p>The grids and the buttons need JavaScript.</p></noscript>",
+        NO_SCRIPT,
         '<div class="tools">',
         filter_button("all", f"all {len(rows)}", pressed=True),
         *filters,
         '<input id="find" type="search" placeholder="find a task" aria-label="find a task"></div>',
         f'<p class="soft" id="shown">{len(rows)} of {len(rows)} tasks</p>',
-        f'{columns}<div id="tasks">',
+        f'<div>{columns}<div id="tasks">',
         *rows,
-        "</div>",
+        "</div></div>",
     ]
 
 
@@ -295,4 +332,4 @@ def filter_button(wanted: str, label: str, pressed: bool = False) -> str:
 
 def outcome_label(outcome: str) -> str:
     style = class_of(outcome) if outcome in OUTCOMES else "blind"
-    return f'<span class="outcome {style}">{outcome}</span>'
+    return f'<span class="outcome {style}">{LABELS.get(outcome, outcome)}</span>'

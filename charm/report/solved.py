@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from datetime import UTC, datetime
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from charm.report.answers import JsonObject, TaskGrids, task_entries
 from charm.report.html import SCRIPT, document, tile, write_page
 from charm.report.page import drawing, score_tiles, task_list
 from charm.solving.scores import interval
-from charm.solving.vote_log import TaskCourse, read_course
+from charm.solving.vote_log import TaskCourse, read_course, votes_file
 from charm.tasks.sources import Source
 from charm.tasks.task import Grid, Question, Task, as_grid, digits
 
@@ -32,15 +33,15 @@ def match_task(sources: Iterable[Source], task_id: str, inputs: Sequence[str]) -
 def write_solve_page(submission: Path, out: Path, sources: Collection[Source]) -> Path:
     """Write the page of a solve from its submission, its log of votes and, if there are any, its scores.
 
-    Demonstrations and answers are those of `sources`; a task that is in none of them has its test inputs only, and its
-    outcome is blind.
+    Right answers are those of `sources`; the outcome of a task that is in none of them is blind.
     """
     about, courses = read_course(submission)
     given = read_json(submission)
     grids, found, ranked = {}, {}, {}
     for name, course in courses.items():
         task = match_task(sources, name, course.inputs)
-        grids[name] = TaskGrids.of(task[1]) if task else TaskGrids([], [(text, None) for text in course.inputs])
+        inputs = [(text, None) for text in course.inputs]
+        grids[name] = TaskGrids.of(task[1]) if task else TaskGrids(course.demos, [*inputs])
         for number in range(len(course.inputs)):
             question = Question(name, number)
             with charm_errors(f"{submission}: not the submission of this solve", *ODD_VALUES):
@@ -51,23 +52,49 @@ def write_solve_page(submission: Path, out: Path, sources: Collection[Source]) -
     scores = score_grids(ranked, {question: None if text is None else _grid(text) for question, text in truths.items()})
     entries = task_entries(scores, grids, found)
     for entry in entries:
-        entry["note"] = _note(courses[entry["id"]])
+        entry |= _how(entry["id"], courses[entry["id"]])
     rounds = [course.rounds[-1] for course in courses.values() if course.rounds]
     sure = rounds[-1].get("sure", "likelihood") if rounds else "likelihood"
     tiles = score_tiles(scores)
     if between := interval(sum(task.outcome == "solved" for task in scores.tasks), scores.puzzles):
         low, high = (f"{100 * share:.0f}" for share in between)
-        tiles.append(tile("95 % interval", f"{low}\N{EN DASH}{high} %", "of puzzles solved"))
-    unfinished = sum(course.problem != "" for course in courses.values())
-    lead = f"Model {about['model']}, mode {about['mode']}, {_duration(about['budget'])} for all tasks."
-    lead += f" {unfinished} of {len(courses)} tasks are not finished." if unfinished else ""
+        tiles.append(tile("95 % interval", f"{low}\N{EN DASH}{high} %", "of tasks solved"))
+    tiles += _cost_tiles(submission.with_suffix(".scores.json"))
+    with charm_errors(f"{votes_file(submission)}: not the votes of a solve", OSError, *ODD_VALUES):
+        lead = _lead(about, courses)
     body = [
         f'<p class="soft">{escape(lead)}</p>',
-        *('<div class="cards">', *tiles, *_cost_tiles(submission.with_suffix(".scores.json")), "</div>"),
+        *_unknown(entries, submission),
+        *(['<div class="cards">', *tiles, "</div>"] if tiles else []),
         *task_list(entries, sure),
     ]
+    title = f"{about['model']} on {len(courses)} tasks"
+    if len(courses) == 1:
+        title = f"{entries[0]['id']}, answered by {about['model']}"
     payload = {**drawing(), "steps": [], "tasks": entries, "sure": sure}
-    return write_page(out, document(f"{about['model']} on {len(courses)} tasks", body, SCRIPT, payload))
+    return write_page(out, document(title, body, SCRIPT, payload))
+
+
+def _unknown(entries: Sequence[JsonObject], submission: Path) -> list[str]:
+    """Say how many tasks are not scored, if there are any, and how they would be."""
+    count = sum(entry["outcome"] == "blind" for entry in entries)
+    which = "" if count == len(entries) else f" to {count} of {len(entries)} tasks"
+    command = f"<code>charm report {escape(submission.name)} TASK.json</code>"
+    text = f"The right answers{which} are not known. If files have them, name the files: {command}"
+    return [f'<p class="soft">{text}</p>'] if count else []
+
+
+def _lead(about: Mapping[str, Any], courses: Mapping[str, TaskCourse]) -> str:
+    """Say how long the solve could take, what is not finished, when it was and with which version."""
+    every = " for all tasks" if len(courses) > 1 else ""
+    parts = [f"Budget: {_duration(about['budget'])}{every} from the first update"]
+    parts += [f"mode {about['mode']}"] if about["mode"] != "auto" else []
+    if unfinished := sum(course.problem != "" for course in courses.values()):
+        parts.append("not finished" if len(courses) == 1 else f"{unfinished} of {len(courses)} tasks not finished")
+    if times := [course.changed for course in courses.values() if course.changed is not None]:
+        parts.append(f"{datetime.fromtimestamp(max(times), UTC):%Y-%m-%d}")
+    parts += [f"CHARM {about['charm']}"] if "charm" in about else []
+    return "; ".join(parts)
 
 
 def _candidates(course: TaskCourse, test: int, given: Mapping[str, Any]) -> list[JsonObject]:
@@ -84,19 +111,24 @@ def _candidates(course: TaskCourse, test: int, given: Mapping[str, Any]) -> list
     return [{"rank": rank, "grid": text, **unknown} for rank, text in enumerate(attempts, start=1)]
 
 
-def _note(course: TaskCourse) -> str:
-    """Say how a task was solved."""
-    parts = []
+def _how(name: str, course: TaskCourse) -> JsonObject:
+    """Say in a "note" how a task was solved, and in "doubt" what speaks against its answers."""
+    parts, doubt = [], ""
     if course.rounds:
         newest = course.rounds[-1]
-        parts.append(f"{newest['updates']:,} updates, {newest['views']:,} views voted")
+        views = newest["views"]
+        took = f" in {_duration(newest['seconds'])}" if newest["seconds"] else ""
+        parts.append(f"{newest['updates']:,} updates, {views:,} view{'s' * (views != 1)} voted{took}")
         if newest["exact"] is not None:
             parts.append(f"{newest['exact']:.0%} of the last demonstrations exact")
+        doubt = newest["doubt"] or ""
+        for number in range(len(course.inputs)):  # the page counts from one
+            doubt = doubt.replace(str(Question(name, number)), f"test {number + 1}")
         if "counted" in newest:
-            parts.append(f"such votes: {newest['counted']}")
+            parts.append(f"how often such votes were right: {newest['counted']}")
     if course.problem != "":
         parts.append(f"failed: {course.problem}" if course.problem else "not finished")
-    return "; ".join(parts)
+    return {"note": "; ".join(parts), "doubt": doubt}
 
 
 def _cost_tiles(path: Path) -> list[str]:
@@ -105,7 +137,9 @@ def _cost_tiles(path: Path) -> list[str]:
         return []
     with charm_errors(f"{path}: not the scores of a solve", *ODD_VALUES):
         found = read_json(path)
-        tiles = [tile("time", _duration(found["seconds"]), f"on {', '.join(found['devices'])}: {found['hardware']}")]
+        device = f"{len(found['devices'])} x " * (len(found["devices"]) > 1) + found["hardware"]
+        start = f"{_duration(found['startup_seconds'])} of it to start; {device}"
+        tiles = [tile("time", _duration(found["seconds"]), start)]
         if found["dollars"] is not None:
             tiles.append(tile("price", f"${found['dollars']:.2f}", f"at ${found['dollars_per_hour']:.2f} an hour"))
         if found["trained_on"]:
@@ -114,9 +148,9 @@ def _cost_tiles(path: Path) -> list[str]:
 
 
 def _duration(seconds: float) -> str:
-    if seconds < 90:
+    if seconds < 600:
         return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+    return f"{seconds / 60:.3g} min" if seconds < 6000 else f"{seconds / 3600:.3g} h"
 
 
 def _grid(text: str) -> Grid:

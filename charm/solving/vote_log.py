@@ -35,6 +35,7 @@ class About(TypedDict):
     budget: float
     settings: dict[str, Any]
     tasks: dict[str, list[str]]
+    demos: dict[str, list[list[str]]]
     contents: dict[str, str]
 
 
@@ -72,6 +73,8 @@ class TaskCourse:
     content: str
     """Its `task_hash`."""
     lines: list[VoteLine] = field(default_factory=list)
+    demos: list[list[str]] = field(default_factory=list)
+    """Its demonstrations, each an input and an output."""
 
     @property
     def rounds(self) -> list[VoteLine]:
@@ -107,7 +110,8 @@ def begin_course(task: Task, ended: bool = False) -> TaskCourse:
     """Return the course of a task without rounds, with a hash of what a solver sees of it, in order."""
     content = hashlib.sha256(json.dumps(task_to_json(task.blind())).encode()).hexdigest()
     lines = [_line(task.id, {"ended": ""})] if ended else []
-    return TaskCourse([digits(pair.input) for pair in task.test], content, lines)
+    demos = [[digits(grid) for grid in pair.grids()] for pair in task.train]
+    return TaskCourse([digits(pair.input) for pair in task.test], content, lines, demos)
 
 
 def round_json(solution: Solution, questions: Sequence[Question], shown: int = SHOWN) -> VoteLine:
@@ -147,8 +151,9 @@ class VoteLog:
         self.path, self.courses = votes_file(submission), courses
         inputs = {name: course.inputs for name, course in courses.items()}
         contents = {name: course.content for name, course in courses.items()}
+        demos = {name: course.demos for name, course in courses.items()}
         kept = (line for course in courses.values() for line in course.lines)
-        self._waiting = [{**about, "tasks": inputs, "contents": contents}, *kept]
+        self._waiting = [{**about, "tasks": inputs, "demos": demos, "contents": contents}, *kept]
         self._begun, self._failed = False, False
 
     def begin(self) -> None:
@@ -193,9 +198,13 @@ def read_log(submission: Path) -> tuple[VoteLine, dict[str, TaskCourse]]:
         about, *lines = path.read_text(errors="replace").splitlines() or [""]
     found: VoteLine = {}
     courses: dict[str, TaskCourse] = {}
-    with suppress(CharmError):
-        found = checked(About, parse_json(about, path), "about")
-        courses = {name: TaskCourse(inputs, found["contents"].get(name, "")) for name, inputs in found["tasks"].items()}
+    with suppress(CharmError, TypeError):
+        found = checked(About, {"demos": {}, **parse_json(about, path)}, "about")  # older logs have no demonstrations
+        contents, demos = found["contents"], found["demos"]
+        courses = {
+            name: TaskCourse(inputs, contents.get(name, ""), demos=demos.get(name, []))
+            for name, inputs in found["tasks"].items()
+        }
     for text in lines:
         with suppress(CharmError, KeyError, TypeError):
             line = parse_json(text, path)

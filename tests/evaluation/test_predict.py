@@ -269,7 +269,7 @@ def test_a_run_is_evaluated_at_its_own_depths_and_every_number_names_its_protoco
         assert ranking is not None
         assert ranking.scores.metrics == json.loads((run / "eval" / f"{name}.json").read_text())["metrics"]
     text = write_report(run).read_text()
-    assert "Step 6, protocol standard (all views, at most 10 checkpoints, 2 refinement steps)" in text
+    assert "Step 6; protocol: standard (all views, at most 10 checkpoints, 2 refinement steps)" in text
     assert "continual (all views, the newest checkpoint)" in text
     half = "extra (all views, the newer half of the checkpoints, half-life 10 checkpoints, 2 and 3 refinement steps)"
     assert half in text

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Locator, Page
 
 TIMES = "\N{MULTIPLICATION SIGN}"
+ATTEMPTS = ["attempt 1", "attempt 2"]
 FILM = ["", "11", "21/44", "21/43"]
 ATTACK = "window.hacked=1"
 HOSTILE = f"</script><script>{ATTACK}</script>\"><img src=x onerror={ATTACK}>'<svg onload={ATTACK}><!--"
@@ -105,7 +106,8 @@ def test_filters_show_as_many_as_they_say(report: Path, page: Page) -> None:
         button.click()
         label, count = button.inner_text().rsplit(" ", 1)
         label = label.strip()
-        wanted = {"all": OUTCOMES, "never proposed": ["wrong cells", "wrong size", "no answer"]}.get(label, [label])
+        never = ["wrong cells", "wrong size", "no answer"]
+        wanted = {"all": OUTCOMES, "never proposed": never, "not scored": ["blind"]}.get(label, [label])
         expected = [name for name, outcome in zip(TESTS, OUTCOMES, strict=True) if outcome in wanted]
         assert names(page) == expected
         assert int(count) == len(expected)
@@ -155,14 +157,14 @@ def test_a_task_shows_its_grids_and_marks_what_differs(report: Path, page: Page)
     assert drawn(figure(body, "input 2").locator("canvas")) == ("333/444", [])
     second = body.locator("section").nth(1)
     assert drawn(figure(second, "input").locator("canvas")) == ("2", [])
-    assert drawn(figure(second, "truth").locator("canvas")) == ("222", [])
-    first = figure(second, "candidate 1")
+    assert drawn(figure(second, "right answer").locator("canvas")) == ("222", [])
+    first = figure(second, "attempt 1")
     assert drawn(first.locator("canvas")) == ("221", [(0, 2)])
     told = first.inner_text()
     assert "1 cell differs" in told
     assert "2 votes, 40.0%" in told
     assert "halting 0.700" in told
-    assert drawn(figure(second, "candidate 2").locator("canvas")) == ("212", [(0, 1)])
+    assert drawn(figure(second, "attempt 2").locator("canvas")) == ("212", [(0, 1)])
     right = figure(second, "candidate 3")
     assert drawn(right.locator("canvas")) == ("222", [])
     assert right.get_attribute("class") == "right"
@@ -172,13 +174,13 @@ def test_a_task_shows_its_grids_and_marks_what_differs(report: Path, page: Page)
 
 def test_wrong_sizes_missing_grids_and_blind_tests(report: Path, page: Page) -> None:
     open_file(page, report)
-    size = figure(open_task(page, "size"), "candidate 1")
+    size = figure(open_task(page, "size"), "attempt 1")
     assert f"2{TIMES}1, expected 1{TIMES}2" in size.inner_text()
     assert drawn(size.locator("canvas")) == ("7/7", [])
     assert "0 candidates" in open_task(page, "silent").inner_text()
     blind = open_task(page, "blind")
-    assert figure(blind, "truth").count() == 0
-    assert drawn(figure(blind, "candidate 1").locator("canvas")) == ("99", [])
+    assert figure(blind, "right answer").count() == 0
+    assert drawn(figure(blind, "attempt 1").locator("canvas")) == ("99", [])
 
 
 def test_views_are_named_and_further_candidates_drawn_on_demand(tmp_path: Path, page: Page) -> None:
@@ -201,11 +203,11 @@ def test_views_are_named_and_further_candidates_drawn_on_demand(tmp_path: Path, 
             predictions.append((0, grid(f"7{rank}"), View.from_code(int(code)), int(row), 0.5))
     cast(made, 1, (Question("a", 0),), predict(predictions))
     open_file(page, write_report(made))
-    body = open_task(page, "a")
+    body = page.locator(".task[open] .body")  # the only task of a page is open
     titles = body.locator("section figcaption b")
-    assert titles.all_inner_texts() == ["input", "truth", *(f"candidate {n}" for n in (1, 2, 3, 4, 5, 7))]
+    assert titles.all_inner_texts() == ["input", "right answer", *ATTEMPTS, *(f"candidate {n}" for n in (3, 4, 5, 7))]
     body.get_by_role("button", name="show 2 more candidates").click()
-    assert titles.all_inner_texts()[2:] == [f"candidate {n}" for n in range(1, 9)]
+    assert titles.all_inner_texts()[2:] == [*ATTEMPTS, *(f"candidate {n}" for n in range(3, 9))]
     assert body.get_by_role("button", name="more candidates").count() == 0
     third = figure(body, "candidate 3")
     third.get_by_text("from 6 views").click()
@@ -263,8 +265,8 @@ def test_two_runs_side_by_side(run: Path, other: Path, tmp_path: Path, page: Pag
     body = open_task(page, "size")
     sides = body.locator(".tables > section")
     assert [text.split(":")[0] for text in sides.locator("h3").all_inner_texts()] == ["<b>run & co", "other"]
-    assert drawn(figure(sides.nth(0), "candidate 1").locator("canvas")) == ("7/7", [])
-    assert drawn(figure(sides.nth(1), "candidate 1").locator("canvas")) == ("77", [])
+    assert drawn(figure(sides.nth(0), "attempt 1").locator("canvas")) == ("7/7", [])
+    assert drawn(figure(sides.nth(1), "attempt 1").locator("canvas")) == ("77", [])
     page.get_by_role("button", name="outcomes differ 4").click()
     assert names(page) == ["solved", "near", list(TESTS)[2], "size"]
 
@@ -277,7 +279,7 @@ def test_pages_of_automata_and_text(tmp_path: Path, page: Page) -> None:
     for kind, some in runs.items():
         for number in (1, 2):
             open_file(page, write_pages(some[:number], tmp_path / f"{kind}{number}.html"))
-            assert page.locator("svg.curve").count() >= 3
+            assert page.locator("svg.curve").count() >= 2
             assert page.locator("tbody tr").count() >= number
             assert page.locator("i").count() == 0
             assert overflow(page) == 0
@@ -310,7 +312,7 @@ def test_hostile_names_are_only_text(run: Path, tmp_path: Path, page: Page) -> N
         open_file(page, path)
         assert names(page) == [HOSTILE, "size"]
         body = open_task(page, HOSTILE)
-        assert drawn(figure(body, "candidate 1").locator("canvas")) == ("21/43", [])
+        assert drawn(figure(body, "attempt 1").locator("canvas")) == ("21/43", [])
         page.fill("#find", "onerror")
         assert names(page) == [HOSTILE]
         page.wait_for_timeout(100)  # for a picture that fails to load
@@ -381,7 +383,7 @@ def test_a_telephone_does_not_scroll_sideways(run: Path, other: Path, tmp_path: 
         assert phone.evaluate("innerWidth") == 390
         assert overflow(phone) == 0
         tasks = phone.locator("#tasks > details > summary")
-        for n in range(tasks.count()):
+        for n in range(tasks.count() if tasks.count() > 1 else 0):  # a single one is open
             tasks.nth(n).click()
         for other_details in phone.locator("body > .tables details > summary").all():
             other_details.click()

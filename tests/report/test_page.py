@@ -6,6 +6,7 @@ import hashlib
 import json
 import re
 from base64 import b64encode
+from dataclasses import replace
 from pathlib import Path
 from shutil import rmtree
 
@@ -15,6 +16,7 @@ import torch
 from safetensors.torch import save_file
 
 from charm.accounting import account
+from charm.arc.presets import preset
 from charm.arc.run import train
 from charm.config import to_json
 from charm.devices import Place
@@ -29,6 +31,7 @@ from charm.files import read_sealed, write_sealed
 from charm.models.canvas.config import CanvasConfig
 from charm.models.model import CharmModel
 from charm.report.answers import affordable
+from charm.report.comparison import write_comparison
 from charm.report.curves import BOTTOM, HEIGHT, LEFT, POINTS, RIGHT, TOP, WIDTH, curves_svg, ticks
 from charm.report.film import in_turn, refinement_film
 from charm.report.page import ranked, write_report
@@ -76,11 +79,11 @@ def test_every_task_is_there_with_its_outcome(run: Path) -> None:
 def test_the_headline_is_what_scoring_says(run: Path) -> None:
     text = " ".join(" ".join(read(write_report(run)).text).split())
     # By hand: "near" passes one of two tests, first candidate; "solved" passes; 3 others fail; "blind" is out.
-    assert "pass@2 30.00% right in two attempts pass@1 30.00% right in one attempt puzzles solved 1 of 5 " in text
-    assert "pass@1 to pass@2 30.00% 33.33% pass@5 to" in text  # over puzzles, over outputs
-    assert "Step 200, protocol standard (all views, at most 10 checkpoints, 16 refinement steps)" in text
-    assert "a near miss when a right answer was proposed but ranked third or lower" in text
-    assert "Halting is how sure the halt head is that the answer is right" in text
+    assert "pass@2 30.00% right in two attempts pass@1 30.00% right in one attempt tasks solved 1 of 5, all " in text
+    assert "pass@1 to pass@2 30.00% 33.33% pass@5 to" in text  # over tasks, over outputs
+    assert "Step 200; protocol: standard (all views, at most 10 checkpoints, 16 refinement steps)" in text
+    assert "near miss : a right answer is among the candidates, but third or later" in text
+    assert "halting : how sure the halt head is that the answer is right" in text
     assert "2 checkpoints voted" in text
     assert "1 test outputs have no known answer and do not count." in text
 
@@ -187,7 +190,7 @@ def test_a_page_keeps_as_many_candidates_as_it_can_hold(
 def test_weights_show_under_a_half_life(run: Path) -> None:
     page = read(write_report(run, Protocol(half_life=1.0)))
     assert page.data["tasks"][0]["tests"][0]["candidates"][0]["weight"] == 2.5
-    assert "custom (all views, at most 10 checkpoints, half-life 1 checkpoints" in " ".join(page.text)
+    assert "Step 200; protocol: all views, at most 10 checkpoints, half-life 1 checkpoints" in " ".join(page.text)
 
 
 def test_hostile_names_stay_text(run: Path) -> None:
@@ -247,6 +250,28 @@ def test_without_votes_and_metrics(tmp_path: Path) -> None:
         write_report(tmp_path)
 
 
+def test_a_run_without_questions_is_not_sent_to_eval(run: Path, tmp_path: Path) -> None:
+    """A fine-tuned writer: it has neither tasks to evaluate nor refinement steps, and no table of rows."""
+    config = replace(preset("base"), data=DataConfig((str(tmp_path / "tasks.json"),), (), ()))
+    tuned = tmp_path / "tuned"
+    folder = tuned / "checkpoints" / "step_000000012"
+    folder.mkdir(parents=True)
+    (tuned / "config.json").write_text(json.dumps({"domain": config.domain, **to_json(config)}))
+    (tuned / "metrics.jsonl").write_text('{"step": 12, "loss": 2.1, "exact_accuracy": 0.1}\n')
+    known = Instances()
+    known.add("solved", np.arange(4, dtype=np.uint32))
+    known.save(folder / "instances.npz")
+    page = read(write_report(tuned))
+    text = " ".join(page.text)
+    assert "This run has no tasks to evaluate. To score it on yours: charm solve TASKS --checkpoint RUN --score" in text
+    assert "charm eval" not in text
+    assert "Exact accuracy" in text
+    assert "Refinement steps" not in text
+    assert "task vectors" in page.text
+    assert not {"composer", "table", "gate"} & set(page.text)  # of which it has none
+    assert "tuned no tasks to evaluate" in " ".join(read(write_comparison([run, tuned], tmp_path / "both.html")).text)
+
+
 def test_blank_memory_stands_beside(run: Path) -> None:
     config = DataConfig((), (str(run.parent / "tasks.json"),), ())
     write_evaluation(run, "blank", evaluate_votes(run / "votes", Protocol(window="current"), config))
@@ -256,7 +281,7 @@ def test_blank_memory_stands_beside(run: Path) -> None:
     assert "memory zeroed 20.00% pass@2 without it" in text
     assert "pass@5 to pass@1000 40.00% 50.00% 20.00% 16.67%" in text
     protocol = "continual (all views, the newest checkpoint, 16 refinement steps)"
-    assert f"blank {protocol} 200 20.00% 20.00% 5" in text
+    assert f"memory zeroed {protocol} 200 20.00% 20.00% 5" in text
     path = run / "eval" / "blank.json"
     write_sealed(path, {**read_sealed(path), "step": 1500})
     assert "memory zeroed 20.00% pass@2 without it at step 1,500" in " ".join(read(write_report(run)).text)

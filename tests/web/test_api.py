@@ -210,7 +210,7 @@ def test_the_newest_evaluation_is_the_one_the_report_shows(tmp_path: Path) -> No
     assert status(run)["evaluation"] == shown
     fields = {"name": "standard", "views": 8, "window": "current", "loops": [2]}
     (run / "eval" / "standard.json").write_text(json.dumps(scores | {"protocol": fields}))
-    text = "custom (at most 8 views, the newest checkpoint, 2 refinement steps)"
+    text = "at most 8 views, the newest checkpoint, 2 refinement steps"
     assert status(run)["evaluation"] == shown | {"protocol": text}
 
 

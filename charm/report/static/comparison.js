@@ -9,7 +9,7 @@ function runOf(tests, number, truth, run) {
     heading.append("not evaluated");
     return made;
   }
-  heading.append(element("span", test.outcome, "outcome " + test.outcome.replace(" ", "-")),
+  heading.append(outcomeOf(test.outcome),
     test.rank ? ", the right answer ranks " + test.rank : "");
   const grids = element("div", "", "grids");
   const { steps, sure } = page.runs[run];
@@ -24,7 +24,7 @@ function answers(task, body) {
     body.append(element("h3", task.questions.length > 1 ? "Test " + (number + 1) : "Test"));
     const grids = element("div", "", "grids");
     grids.append(figure(question.input, "input", size(question.input.split("/"))));
-    if (question.truth) grids.append(figure(question.truth, "truth", size(question.truth.split("/"))));
+    if (question.truth) grids.append(figure(question.truth, "right answer", size(question.truth.split("/"))));
     body.append(grids);
     const sides = element("div", "", "tables");
     task.runs.forEach((tests, run) => sides.append(runOf(tests, number, question.truth, run)));

@@ -38,7 +38,7 @@ function paint(canvas, rows, shades, cell) {
 
 // Draws a grid, given as "012/345". With a `truth` of the same size, marks the cells that differ.
 function drawGrid(text, label, truth) {
-  if (!text) return element("div", "no grid", "absent");
+  if (!text) return element("div", "no answer", "absent");
   const rows = text.split("/"), wanted = truth ? truth.split("/") : rows, canvas = element("canvas");
   const cell = Math.max(5, Math.min(22, Math.floor(LONGEST / Math.max(rows.length, rows[0].length))));
   canvas.setAttribute("role", "img");

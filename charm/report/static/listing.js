@@ -26,13 +26,23 @@ function viewsOf(candidate, views) {
     .concat(["—"], found.map((view) => page.turns[view[0]] + ", colours 0" + view.slice(1)));
 }
 
+function outcomeOf(outcome) {
+  return element("span", outcome === "blind" ? "not scored" : outcome, "outcome " + outcome.replace(" ", "-"));
+}
+
+// The first two candidates are the attempts.
+function nameOf(candidate) {
+  return (candidate.rank > 2 ? "candidate " : "attempt ") + candidate.rank.toLocaleString("en");
+}
+
 // `steps` are the checkpoints that voted, newest first; `sure` names the confidence; `views` is undefined where views are only counted.
 function candidateOf(candidate, truth, steps, sure, views) {
   const verdict = difference(candidate.grid, truth);
   const lines = [verdict, plural(candidate.votes, "vote") + ", " + percent(candidate.share),
     candidate.weight === null ? "" : "weight " + candidate.weight,
-    sure + " " + candidate.confidence.toFixed(3), candidate.often || ""];
-  const made = figure(candidate.grid, "candidate " + candidate.rank.toLocaleString("en"), "", truth);
+    sure + (candidate.confidence < 0.0005 ? " below 0.001" : " " + candidate.confidence.toFixed(3)),
+    candidate.often || ""];
+  const made = figure(candidate.grid, nameOf(candidate), "", truth);
   const caption = made.lastChild;
   for (const text of lines) if (text) caption.append(element("br"), text);
   if (candidate.by) {  // the candidates of a solve do not say who voted
@@ -48,11 +58,30 @@ function candidateOf(candidate, truth, steps, sure, views) {
   return made;
 }
 
+// Buttons that close a task and open the one before or after it, as the list is filtered and sorted now.
+function neighbours(details) {
+  const made = element("div", "", "tools");
+  for (const [name, way] of [["\u2039 previous task", "previousElementSibling"], ["next task \u203a", "nextElementSibling"]]) {
+    const button = element("button", name);
+    button.addEventListener("click", () => {
+      let row = details[way];
+      while (row && row.hidden) row = row[way];
+      if (!row) return;
+      details.open = false;
+      row.open = true;
+      row.scrollIntoView();
+    });
+    made.append(button);
+  }
+  return made;
+}
+
 // Draws a task's grids when it is first opened, so that the page itself loads quickly.
 function fill(details) {
   if (details.lastElementChild.tagName !== "SUMMARY") return;
   const task = page.tasks[details.dataset.n], body = element("div", "", "body");
-  if (task.note) body.append(element("p", task.note, "soft"));
+  if (page.tasks.length > 1) body.append(neighbours(details));
+  for (const text of [task.note, task.doubt]) if (text) body.append(element("p", text, text === task.note ? "soft" : ""));
   if (task.demos.length) {
     const demos = element("div", "", "grids");
     task.demos.forEach((pair, n) => demos.append(pairOf(pair[0], pair[1], "input " + (n + 1))));
@@ -87,5 +116,6 @@ if (list) {
       pick();
     });
   }
-  document.getElementById("find").addEventListener("input", pick);
+  const find = document.getElementById("find");
+  if (find) find.addEventListener("input", pick);
 }

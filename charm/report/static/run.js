@@ -50,16 +50,16 @@ const FIRST = 5;  // candidates shown at first, besides the right one
 
 function testOf(test, number, count) {
   const made = element("section"), title = count > 1 ? "Test " + (number + 1) : "Test";
-  const none = test.none ? ", " + plural(test.none, "vote") + " without a grid" : "";
+  const none = test.none ? ", " + plural(test.none, "vote") + " for no answer" : "";
   const more = test.more ? ", " + test.more.toLocaleString("en") + " of them not on this page" : "";
   const heading = element("h3", title + ": ");
-  heading.append(element("span", test.outcome, "outcome " + test.outcome.replace(" ", "-")));
+  heading.append(outcomeOf(test.outcome));
   made.append(heading);
   const rank = test.rank ? ", the right answer ranks " + test.rank : "";
   made.append(element("p", plural(test.candidates.length + test.more, "candidate") + rank + more + none, "soft"));
   const grids = element("div", "", "grids");
   grids.append(figure(test.input, "input", size(test.input.split("/"))));
-  if (test.truth) grids.append(figure(test.truth, "truth", size(test.truth.split("/"))));
+  if (test.truth) grids.append(figure(test.truth, "right answer", size(test.truth.split("/"))));
   if (test.zeroed !== undefined) grids.append(figure(test.zeroed, "memory zeroed", "", test.truth));
   const draw = (candidate) => candidateOf(candidate, test.truth, page.steps, page.sure, test.views);
   const first = test.candidates.filter((one) => one.rank <= FIRST || one.rank === test.rank);
@@ -84,8 +84,9 @@ function answers(task, body) {
   task.tests.forEach((test, n) => body.append(testOf(test, n, task.tests.length)));
 }
 
-// A filter is "all", or a list of outcomes separated by "|".
+// A filter is "all", "second" (solved in the second attempt), or a list of outcomes separated by "|".
 function fits(task, filter) {
+  if (filter === "second") return task.outcome === "solved" && task.tests.some((test) => test.rank === 2);
   return filter === "all" || filter.split("|").includes(task.outcome);
 }
 
@@ -125,15 +126,16 @@ function exampleOf(task) {
   const test = task.tests.find((one) => one.outcome !== "solved") || task.tests[0];
   const answer = test.candidates.slice(0, 2).find((one) => one.grid === test.truth) || test.candidates[0];
   link.href = "#task-" + encodeURIComponent(task.id);
-  head.append(link, " ", element("span", task.outcome, "outcome " + task.outcome.replace(" ", "-")), element("br"),
+  head.append(link, " ", outcomeOf(task.outcome), element("br"),
     element("span", answer ? plural(answer.votes, "vote") + ", " + Math.round(100 * answer.share) + "%" : "no votes", "soft"));
   made.append(head);
-  const shown = [["input", test.input], ["truth", test.truth], ["answer", answer ? answer.grid : ""]];
+  const shown = [["input", test.input], ["right answer", test.truth],
+    answer ? [nameOf(answer), answer.grid] : ["attempt 1", ""]];
   if (test.zeroed !== undefined) shown.push(["memory zeroed", test.zeroed]);
   for (const [name, text] of shown) {
-    const right = text === test.truth && name !== "truth" && name !== "input";
+    const right = text === test.truth && name !== "right answer" && name !== "input";
     const one = element("figure", "", right ? "right" : "");
-    one.append(text ? thumbnail(text, 72) : element("div", "no grid", "absent"), element("figcaption", name));
+    one.append(text ? thumbnail(text, 72) : element("div", "no answer", "absent"), element("figcaption", name));
     made.append(one);
   }
   return made;
@@ -160,7 +162,8 @@ function openLinked() {
 }
 
 if (list) {
-  examples(document.getElementById("examples"));
+  if (page.tasks.length > EXAMPLES) examples(document.getElementById("examples"));
+  if (page.tasks.length === 1) list.firstElementChild.open = true;
   const seen = new IntersectionObserver((entries) => entries.filter((one) => one.isIntersecting).forEach((one) => {
     seen.unobserve(one.target);
     thumbnails(one.target);
