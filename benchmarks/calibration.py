@@ -32,8 +32,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from charm.config import checked, to_json
 from charm.drawing.terminal import show
 from charm.errors import CharmError, charm_errors
-from charm.evaluation.calibration import FEWEST, KINDS, RECORD, Calibration, RightCount, kind_of
+from charm.evaluation.calibration import FEWEST, KINDS, Calibration, RightCount, kind_of
 from charm.files import fingerprint, read_json, write_atomically, write_sealed
+from charm.models.model import CALIBRATION, CharmModel, weights_sha256
 from charm.paths import released_model
 from charm.report.solved import match_task
 from charm.runs.checkpoint import newest_checkpoint
@@ -215,8 +216,7 @@ def measure(submission: Path, sets: Sequence[str], model: Path, record_file: Pat
         seconds = checked(float, scores["device_seconds_per_task"], "device_seconds_per_task")
         hardware = checked(str, scores["hardware"], "hardware")
     folder = newest_checkpoint(model)
-    weights = fingerprint(folder / "model.safetensors")["sha256"]
-    if about["settings"].get("weights") != weights:
+    if about["settings"].get("weights") != fingerprint(folder / "model.safetensors")["sha256"]:
         raise CharmError(f"{submission} was not solved with the weights in {folder}")
     cases, passed = count(courses, [load_source(name) for name in sets])
     if abs(passed - score) > 1e-9:
@@ -224,6 +224,7 @@ def measure(submission: Path, sets: Sequence[str], model: Path, record_file: Pat
     tasks = f"{len(courses)} tasks of {' and '.join(sets)}, with {seconds:.1f} s of {hardware} each"
     if not cases:
         raise CharmError(f"{submission} has no attempts to count: none had 8 votes and learned demonstrations")
+    weights = weights_sha256(CharmModel.from_pretrained(folder).state_dict())
     found, held = calibration(cases, weights, about["mode"], tasks), held_out(cases)
     show(counts_table(found))
     print(
@@ -233,8 +234,8 @@ def measure(submission: Path, sets: Sequence[str], model: Path, record_file: Pat
     )
     if held.calibration_error > MOST_ERROR or held.square_error >= held.square_error_of_one_number:
         raise CharmError("the counts do not hold on tasks left out; nothing is written")
-    write_sealed(folder / RECORD, to_json(found))
-    print(f"wrote {folder / RECORD}")
+    write_sealed(folder / CALIBRATION, to_json(found))
+    print(f"wrote {folder / CALIBRATION}")
     if record_file is not None:
         command = f"python benchmarks/calibration.py {submission.name} {' '.join(sets)}"
         seed = checked(int, about["settings"].get("seed"), "seed")

@@ -2,7 +2,7 @@
 
     model = charm.load()    # CHARM's own weights; or a run, "owner/name"
     result = charm.solve("task.json", model=model, budget=60)
-    print(result)           # the answer, its votes, what speaks against it
+    print(result)           # two attempts, their votes, what speaks against them
 
     load(model)             load a trained model
     solve(task, model)      answer a task, or several learned together
@@ -10,9 +10,13 @@
     train(config, out)      train a preset, or what preset(name) returns, changed
     evaluate(run)           let a run vote on its test inputs, and score it
     memory                  CoSE, the memory, for your own keys
+
+    Task, View              a task; a symmetry and recolouring of one
+    CharmModel              what load returns
+    Solution, Solutions     what solve returns for a task, and for a list
+    SolveOptions            how to solve: views, steps, mode and others
     CharmError              raised for wrong input, with one sentence
 
-These take and return Task, View, Solution, CharmModel and SolveOptions.
 help(charm.solve) explains a function; `import charm` loads no torch.
 """
 
@@ -34,6 +38,7 @@ if TYPE_CHECKING:
     from charm.models.model import CharmModel as CharmModel
     from charm.solving.options import SolveOptions as SolveOptions
     from charm.solving.solution import Solution as Solution
+    from charm.solving.solution import Solutions as Solutions
     from charm.tasks import load as _tasks
     from charm.tasks.sources import load_source as load_source
     from charm.tasks.task import Task as Task
@@ -52,6 +57,7 @@ _HOMES = {
     "CharmError": "charm.errors",
     "CharmModel": "charm.models.model",
     "Solution": "charm.solving.solution",
+    "Solutions": "charm.solving.solution",
     "SolveOptions": "charm.solving.options",
     "Task": "charm.tasks.task",
     "View": "charm.tasks.view",
@@ -65,8 +71,13 @@ _HOMES = {
     "train": "charm.api",
 }
 
+_PATH = __path__
+del __path__  # `__getattr__` has it for all but pydoc, whose list of all modules would be most of help(charm)
+
 
 def __getattr__(name: str) -> Any:
+    if name == "__path__" and sys._getframe(1).f_code.co_name != "docmodule":
+        return _PATH
     if name not in _HOMES:
         raise AttributeError(f"module 'charm' has no attribute {name!r}")
     home = _HOMES[name]

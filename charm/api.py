@@ -3,27 +3,25 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import is_dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeVar, overload
 
-from charm import hub
+from charm import hub, progress
 from charm.config import from_json, is_number, to_json
 from charm.devices import choose_device, place
 from charm.domains import DOMAINS, domain_of, domain_of_preset
 from charm.errors import CharmError
 from charm.files import read_sealed
 from charm.models.model import CharmModel
-from charm.paths import model_at, path_given
-from charm.progress import bar
+from charm.paths import example_at, model_at, path_given
 from charm.runs.checkpoint import newest_checkpoint
 from charm.solving import solver
 from charm.solving.options import BUDGET, CPU_BUDGET, SolveOptions
-from charm.solving.solution import Say, Solution
+from charm.solving.solution import Say, Solution, Solutions
 from charm.tables import Table
-from charm.tasks.sources import find_task
 from charm.tasks.task import Task, check_unique, task_from_json
 
 T = TypeVar("T")
@@ -68,7 +66,8 @@ def solve(
     budget: float | None = ...,
     device: str = ...,
     say: SayLine = ...,
-    **options: Any,
+    options: SolveOptions | None = ...,
+    **changes: Any,
 ) -> Solution: ...
 @overload
 def solve(
@@ -77,64 +76,91 @@ def solve(
     budget: float | None = ...,
     device: str = ...,
     say: SayLine = ...,
-    **options: Any,
-) -> dict[str, Solution]: ...
+    options: SolveOptions | None = ...,
+    **changes: Any,
+) -> Solutions: ...
 def solve(
     task: AnyTask | list[Any] | tuple[Any, ...],
     model: CharmModel | str | Path | None = None,
     budget: float | None = None,
     device: str = "auto",
     say: SayLine = "bar",
-    **options: Any,
-) -> Solution | dict[str, Solution]:
+    options: SolveOptions | None = None,
+    **changes: Any,
+) -> Solution | Solutions:
     """Answer the test inputs of a task within a time budget; test outputs are ignored.
 
-    Several tasks in a list are learned together if the model can, and share the budget. They return a dictionary by
-    task id, without those that have no answer. Ctrl-C returns the answers so far, if there are any.
+    Several tasks in a list are learned together if the model can, and share the budget. They return `Solutions`, a
+    dictionary by task id. Ctrl-C returns the answers so far, if there are any.
 
     Arguments:
-        task: a Task, the content of an ARC task file, the path of one, or the id of a public task; or a list of these.
+        task: a Task, the content of an ARC task file, the path of one, or the id of a public task; or a list of these,
+            of files and folders with several tasks, and of public sets.
         model: a loaded model, which is not changed, or anything that `load` accepts.
-        budget: seconds from the first update; None is 60, or 180 on a CPU.
+        budget: seconds from the first update; None is that of `options`, or else 60, and 180 on a CPU.
         device: "cuda", "xpu", "mps", "cpu", or "auto" for the best available.
         say: called with each line of progress; "bar" shows a progress bar, None nothing.
-        options: other fields of `SolveOptions`, such as `views`, `steps`, `mode` or `seed`.
+        options: how to solve; by default `SolveOptions()`.
+        changes: fields of `SolveOptions` to change, such as `views`, `steps`, `mode` or `seed`.
     """
     several = isinstance(task, list | tuple)
-    given: list[Any] = list(task) if several else [task]  # type: ignore[arg-type]
-    tasks = [_task(one, f"task{number}" if several else "task") for number, one in enumerate(given)]
-    check_unique(tasks, "charm.solve")
-    if not tasks:
-        raise CharmError("charm.solve needs at least one task, got an empty list")
+    tasks = _tasks(task if several else [task], "task{}" if several else "task")  # type: ignore[arg-type]
+    if not several and len(tasks) > 1:
+        raise CharmError(f"{task} has {len(tasks)} tasks, expected one; charm.solve([{str(task)!r}]) solves them all")
+    given = SolveOptions() if options is None else options
+    if not isinstance(given, SolveOptions):
+        raise CharmError(f"options must be SolveOptions, got {type(options).__name__}")
     if budget is None:
-        budget = CPU_BUDGET if choose_device(device).type == "cpu" else BUDGET
+        short = given.budget == BUDGET and choose_device(device).type == "cpu"
+        budget = CPU_BUDGET if short else given.budget
     if not is_number(budget) or budget <= 0:
         raise CharmError(f"budget must be a positive number of seconds, got {budget!r}")
-    chosen = _options(SolveOptions, {**options, "budget": budget}, "charm.solve")
+    chosen = _options(SolveOptions, {**to_json(given), **changes, "budget": budget}, "charm.solve")
     found: dict[str, Solution] = {}
-    with tempfile.TemporaryDirectory() as folder, _progress(say) as tell:
+    problems: dict[str, str] = {}
+
+    def ended(group: solver.Group, problem: str | None) -> None:
+        problems.update({one.id: problem for one in group if problem})
+
+    with tempfile.TemporaryDirectory() as folder:
         try:
-            solver.solve(tasks, _on_disk(model, Path(folder)), chosen, [device], tell, found.update, retry=False)
-        except KeyboardInterrupt:  # Ctrl-C ends the solve; the answers so far are returned
+            with _progress(say) as tell:
+                solver.solve(
+                    tasks, _on_disk(model, Path(folder)), chosen, [device], tell, found.update, ended, retry=False
+                )
+        except KeyboardInterrupt:
+            late = "stopped before it had an answer"
             if not found:
-                raise
-    return found if several else found[tasks[0].id]
+                raise KeyboardInterrupt(f"charm.solve was {late}") from None
+            problems = dict.fromkeys((one.id for one in tasks), late) | problems
+            if say is not None:
+                (say if callable(say) else progress.say)("stopped; these are the answers so far")
+    return Solutions(tasks, found, problems) if several else found[tasks[0].id]
 
 
-def _task(given: Any, name: str) -> Task:
-    """Return the task that a caller named in any way; a dictionary has this name."""
-    if isinstance(given, Task):
-        return given
-    if isinstance(given, Mapping):
-        return task_from_json(dict(given), name, "the task")
-    return find_task(str(path_given(given, "a task that is neither a Task nor a dictionary")))
+def _tasks(given: Sequence[Any], name: str) -> list[Task]:
+    """Return the tasks that a caller gave in any way: names as `charm solve` takes them, dictionaries under `name`."""
+    tasks, names = [], []
+    for number, one in enumerate(given):
+        if isinstance(one, Task):
+            tasks.append(one)
+        elif isinstance(one, Mapping):
+            tasks.append(task_from_json(dict(one), name.format(number), "the task"))
+        else:
+            names.append(example_at(path_given(one, "a task that is neither a Task nor a dictionary")))
+    loaded, skipped = solver.load_tasks(names) if names else ([], {})
+    if skipped:
+        raise CharmError(next(iter(skipped.values())))
+    if not (tasks or loaded):
+        raise CharmError("charm.solve needs at least one task, got an empty list")
+    return [*check_unique([*tasks, *loaded], "charm.solve")]
 
 
 @contextmanager
 def _progress(say: SayLine) -> Iterator[Say]:
     """Return what passes progress on to `say`."""
     if say == "bar":
-        with bar("preparing", 1.0, counts=False) as line:
+        with progress.bar("preparing", 1.0, counts=False) as line:
             yield lambda used, text: line.update(min(used, 1.0), text=text)
     elif say is None:
         yield lambda used, text: None

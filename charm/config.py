@@ -10,6 +10,7 @@ import types
 import typing
 from collections.abc import Collection, Mapping
 from contextlib import suppress
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, TypeVar, Union
 
@@ -46,7 +47,9 @@ def from_json(kind: type[T], data: Any, where: str = "config") -> T:
     data = {name: value for name, value in data.items() if name not in retired or retired[name] != value}
     fields = {field.name: field for field in dataclasses.fields(kind)}  # type: ignore[arg-type]
     if unknown := sorted(data.keys() - fields.keys()):
-        raise CharmError(f"{where}: {kind.__name__} has no field '{unknown[0]}'")
+        close = get_close_matches(unknown[0], fields, 1)
+        near = f"; did you mean '{close[0]}'?" if close else ""
+        raise CharmError(f"{where}: {kind.__name__} has no field '{unknown[0]}'{near}")
     for name, field in fields.items():
         if name not in data and field.default is field.default_factory is dataclasses.MISSING:
             raise CharmError(f"{where}: {kind.__name__} needs the field '{name}'")

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import os
 import re
 import tempfile
+from dataclasses import is_dataclass
 from functools import cache
 from html import escape
+from importlib import import_module
+from inspect import getsource
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -32,46 +37,86 @@ NOTEBOOKS = {f"notebooks/{path.stem}.md": path for path in sorted((ROOT / "noteb
 PROGRAMS = ("charm ", "python ", "make ", "pip ", "torchrun ")
 LINK = re.compile(r"(!?\[[^\]]*\])\(([^)\s#]+)(#[^)\s]*)?\)")
 
-REFERENCE = """# API reference
+# What the API reference shows: what users write -> where it is defined. Classes show the members named after it.
+REFERENCE = {
+    "The library": {
+        "charm.load": "charm.api.load",
+        "charm.solve": "charm.api.solve",
+        "charm.tasks": "charm.tasks.load",
+        "charm.preset": "charm.api.preset",
+        "charm.train": "charm.api.train",
+        "charm.evaluate": "charm.api.evaluate",
+        "charm.CharmError": "charm.errors.CharmError",
+    },
+    "Options": {
+        "charm.SolveOptions": "charm.solving.options.SolveOptions",
+        "WriterRecipe": "charm.solving.options.WriterRecipe",
+        "Options of charm.evaluate": "charm.arc.run.ArcEvaluation",
+    },
+    "Tasks": {
+        "charm.Task": "charm.tasks.task.Task id train test blind",
+        "Pair": "charm.tasks.task.Pair input output",
+        "TaskList": "charm.tasks.sources.TaskList",
+        "charm.View": "charm.tasks.view.View dihedral colors apply invert apply_to_task",
+    },
+    "Answers and models": {
+        "charm.Solution": "charm.solving.solution.Solution answers best submission save doubt often cast views updates "
+        "exact_accuracy loss seconds diverged",
+        "charm.Solutions": "charm.solving.solution.Solutions",
+        "Candidate": "charm.evaluation.ranking.Candidate grid votes confidence",
+        "Evaluated": "charm.api.Evaluated",
+        "charm.CharmModel": "charm.models.model.CharmModel from_pretrained save_pretrained push_to_hub card grow task",
+    },
+    "The memory": {
+        "charm.memory.CoSE": "charm.memory.cose.CoSE",
+        "charm.memory.TableMemory": "charm.memory.cose.TableMemory",
+        "Factors": "charm.memory.factors",
+        "Composers": "charm.memory.composers",
+        "Optimizers": "charm.memory.optimizers",
+    },
+}
 
-From the docstrings. [CHARM as a library](api.md) shows how the parts are used together.
 
-## The library
+def reference_page() -> str:
+    """Return the API reference, for mkdocstrings to fill in."""
+    text = "# API reference\n\n[CHARM as a library](api.md) shows how the parts are used together.\n"
+    for section, names in REFERENCE.items():
+        text += f"\n## {section}\n"
+        for name, place in names.items():
+            path, *members = place.split()
+            options: dict[str, Any] = {
+                "heading": name,
+                "toc_label": name,
+                "show_overloads": False,
+                "show_labels": False,
+            }
+            options |= {"members": members, "show_if_no_docstring": True} if members else {}
+            if table := fields_table(path) if section == "Options" else "":
+                options["members"] = False
+            text += f"\n::: {path}\n    options: {json.dumps(options)}\n\n{table}"
+    return text
 
-::: charm.api
-    options:
-      show_root_heading: false
-      members: [load, solve, preset, train, evaluate]
 
-::: charm.tasks.load
-    options:
-      show_root_full_path: true
-
-## Tasks and answers
-
-::: charm.tasks.task.Task
-::: charm.tasks.task.Pair
-::: charm.tasks.view.View
-::: charm.solving.solution.Solution
-::: charm.evaluation.ranking.Candidate
-::: charm.models.model.CharmModel
-    options:
-      members: [from_pretrained, save_pretrained, push_to_hub, card, grow, task]
-
-## The memory
-
-::: charm.memory.cose.CoSE
-::: charm.memory.cose.TableMemory
-::: charm.memory.factors
-::: charm.memory.composers
-::: charm.memory.optimizers
-"""
+def fields_table(path: str) -> str:
+    """Return the fields of a dataclass with their defaults and what is written below them."""
+    module, _, name = path.rpartition(".")
+    kind = getattr(import_module(module), name)
+    texts = {}
+    for part in kind.__mro__[:-1]:
+        body = ast.parse(getsource(part)).body[0].body  # type: ignore[attr-defined]
+        for field, below in pairwise(body):
+            if isinstance(field, ast.AnnAssign) and isinstance(below, ast.Expr):
+                texts[field.target.id] = " ".join(below.value.value.split())  # type: ignore
+    made = vars(kind())
+    shown = {name: f"{type(value).__name__}()" if is_dataclass(value) else repr(value) for name, value in made.items()}
+    rows = "".join(f"| `{name}` | `{default}` | {texts[name]} |\n" for name, default in shown.items())
+    return f"| field | default | meaning |\n|---|---|---|\n{rows}"
 
 
 def on_files(files: Files, config: Any) -> Files:
     """Add the generated pages, and every file of the repository that some page links to."""
     pages = {site: (ROOT / page).read_text() for page, site in BESIDE.items()}
-    pages["reference.md"] = REFERENCE
+    pages["reference.md"] = reference_page()
     pages |= {name: notebook_page(path) for name, path in NOTEBOOKS.items()}
     for name, text in pages.items():
         files.append(File.generated(config, name, content=text))

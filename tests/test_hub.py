@@ -15,7 +15,7 @@ import pytest
 import torch
 
 import charm
-from charm.models.model import CharmModel
+from charm.models.model import CharmModel, weights_sha256
 from charm.tasks.keys import MemoryConfig
 from tests.toy.runs import toy_run
 
@@ -124,12 +124,15 @@ def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[type[StandI
 
 @pytest.fixture(scope="module")
 def model(tmp_path_factory: pytest.TempPathFactory) -> CharmModel:
-    return charm.load(toy_run(tmp_path_factory.mktemp("run"), MemoryConfig(rank=8)), "cpu")
+    loaded = charm.load(toy_run(tmp_path_factory.mktemp("run"), MemoryConfig(rank=8)), "cpu")
+    loaded.calibration = {"weights": weights_sha256(loaded.state_dict()), "mode": "auto"}
+    return loaded
 
 
 def assert_same(one: CharmModel, other: CharmModel) -> None:
     assert one.config == other.config
     assert one.trained_by == other.trained_by
+    assert one.calibration == other.calibration
     assert one.instances == other.instances
     theirs = other.state_dict()
     assert all(torch.equal(value, theirs[name]) for name, value in one.state_dict().items())

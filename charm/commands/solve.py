@@ -121,7 +121,7 @@ def solve(
             )
             _write_scores(path.with_suffix(".scores.json"), scores, json)
         if format == "arc-agi-benchmarking":
-            _write_benchmarking(begun, loaded, model, None if dollars is None else dollars * took * len(devices) / 3600)
+            _write_benchmarking(begun, loaded, None if dollars is None else dollars * took * len(devices) / 3600)
         if begun.problems or skipped:
             _tell_problems(begun.problems, found, len(left), len(skipped))
             sys.exit(1)
@@ -161,13 +161,13 @@ def _solve_left(
     return found, clock.waited
 
 
-def _write_benchmarking(begun: SubmissionInProgress, tasks: list[Task], model: Path, dollars: float | None) -> None:
+def _write_benchmarking(begun: SubmissionInProgress, tasks: list[Task], dollars: float | None) -> None:
     """Write the folder of the official benchmark: OUT without .json."""
     from charm.solving.benchmarking import write_benchmarking
 
     folder = begun.path.with_suffix("")
-    write_benchmarking(folder, tasks, begun.answers, begun.courses, model.absolute().name, dollars)
-    say(f"attempts for arc-agi-benchmarking in {folder}")
+    write_benchmarking(folder, tasks, begun.answers, begun.courses, begun.about, dollars or 0.0)
+    say(f"attempts for arc-agi-benchmarking in {folder}{'' if dollars else '; their cost is 0 without --dollars'}")
 
 
 def _submission_name(tasks: list[Task]) -> Path:
@@ -220,31 +220,18 @@ def _budget(given: str | None, seconds: float, tasks: int, devices: list[str]) -
 
 def _draw(found: dict[str, Solution], path: Path) -> None:
     """Print how each task went; for a single one, its answers too."""
-    from charm.drawing.terminal import grid_text, show
-    from charm.evaluation.protocols import SURE
+    from charm.drawing.terminal import show
 
-    for task_id, solution in found.items():
-        show(f"{task_id}: {solution.summary}")
     if len(found) == 1:
-        (solution,) = found.values()
-        for question, candidates in solution.answers.items():
-            for number, candidate in enumerate(candidates[:2], start=1):
-                votes = solution.votes_text(candidate)
-                title = f"\n{question}, attempt {number}: {votes}, {solution.sure} {candidate.confidence:.2f}"
-                show(title, grid_text(candidate.grid), *filter(None, [solution.often(question, number - 1)]))
-            if not candidates:
-                show(f"\n{question}: no answer")
-        show(f"\n{solution.sure}: {SURE[solution.sure]}")
-        if solution.counted:
-            show(f"such votes: {solution.counted}")
-        if solution.doubt:
-            show(f"\n{solution.doubt}")
+        print(*found.values())
     else:
+        for task_id, solution in found.items():
+            show(f"{task_id}: {solution.summary}")
         if unlearned := sum(bool(one.unlearned) for one in found.values()):
             show(f"{unlearned} of {len(found)} tasks: the demonstrations were not learned; try a longer budget")
         if split := sum(bool(one.disagreement) for one in found.values()):
             show(f"{split} of {len(found)} tasks: the views disagree")
-    show(f"submission in {path}; `charm report {path}` makes a page of it")
+    show(f"\nsubmission in {path}; `charm report {path}` makes a page of it")
 
 
 def seconds_of(text: str) -> float:

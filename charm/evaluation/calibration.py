@@ -1,22 +1,21 @@
 """How often answers with such votes were right, counted in a solve of tasks whose answers are known.
 
 A saved model may have a record of it, calibration.json, which `benchmarks/calibration.py` makes from the log of a
-solve. It counts for the weights and the mode that it names, and nothing is said where there is none. Attempts are of
-three kinds, since the same share of the votes means different things: a first attempt far ahead of all others, a first
-attempt with a close runner-up, and a second attempt.
+solve. It is loaded, saved and exported with the weights (`CharmModel.calibration`), counts for the weights and the mode
+that it names, and nothing is said where there is none. Attempts are of three kinds, since the same share of the votes
+means different things: a first attempt far ahead of all others, a first attempt with a close runner-up, and a second
+attempt.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from charm.config import from_json
 from charm.errors import CharmError
-from charm.files import fingerprint, read_sealed
+from charm.models.model import CALIBRATION, CharmModel, weights_sha256
 
-RECORD = "calibration.json"  # in the folder of a saved model
 FEWEST = 8  # votes on a test input; the shares of fewer say little
 CLOSE = 0.5  # of the first attempt's votes: a runner-up with at least as many is close
 KINDS = ("ahead", "close", "second")
@@ -44,8 +43,9 @@ class RightCount:
 @dataclass(frozen=True)
 class Calibration:
     weights: str
-    """The sha256 of the model's file."""
+    """What `weights_sha256` says of the model."""
     mode: str
+    """What learned; auto is what the network has by default."""
     tasks: str
     """On which tasks this was counted, and with how much time, in words."""
     ahead: tuple[RightCount, ...]
@@ -79,11 +79,10 @@ def kind_of(votes: Sequence[int], attempt: int) -> str:
     return "close" if max(votes[1:], default=0) >= CLOSE * votes[0] else "ahead"
 
 
-def read_calibration(model: Path, mode: str) -> Calibration | None:
-    """Read the record of a saved model; None if there is none for these weights and this mode."""
-    path = model / RECORD
-    if not path.is_file():
+def calibration_of(model: CharmModel, mode: str) -> Calibration | None:
+    """Return the counts that came with a model; None if there are none for its weights and for what learns now."""
+    if model.calibration is None:
         return None
-    found = from_json(Calibration, read_sealed(path), str(path))
-    same = found.mode == mode and found.weights == fingerprint(model / "model.safetensors")["sha256"]
-    return found if same else None
+    found, own = from_json(Calibration, model.calibration, CALIBRATION), model.config.reasoner.solving.mode
+    modes = {own if one == "auto" else one for one in (found.mode, mode)}
+    return found if len(modes) == 1 and found.weights == weights_sha256(model.state_dict()) else None

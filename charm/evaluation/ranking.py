@@ -42,8 +42,10 @@ class Candidate:
     grid: Grid
     place: int  # in the arrays of its ranking
     votes: int
-    weight: float  # the votes, weighted
-    confidence: float  # likelihood or halting, as the model has it (`NetworkConfig.sure`)
+    weight: float
+    """The votes, weighted by the age of their checkpoints."""
+    confidence: float
+    """Mean over its votes of the likelihood or halting, as the model has it (`NetworkConfig.sure`)."""
 
 
 @dataclass(frozen=True, eq=False)

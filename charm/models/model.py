@@ -5,6 +5,7 @@ Dimension letters: B examples, T cells, D width.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import tempfile
 from collections.abc import Callable, Mapping
@@ -32,6 +33,7 @@ from charm.tasks.instances import Instances
 from charm.tasks.keys import KeySchema, schema_named
 
 TRAINING = "training.json"  # in a saved model: the configuration of the run it comes from
+CALIBRATION = "calibration.json"  # in a saved model: how often its answers were right (`charm.evaluation.calibration`)
 CARD = Path(__file__).with_name("card.md")  # the template of a model card
 
 
@@ -55,6 +57,8 @@ class CharmModel(nn.Module):
             self.memory = schema.build(memory, reasoner.width)
         self.trained_by: dict[str, Any] | None = None
         """The configuration of the run that the model comes from, if that is known; it is saved with the model."""
+        self.calibration: dict[str, Any] | None = None
+        """How often answers of these weights were right, if that was counted; saved with them, not with others."""
         self._bind(schema)
 
     def _bind(self, schema: KeySchema) -> None:
@@ -123,6 +127,8 @@ class CharmModel(nn.Module):
         if self.trained_by is not None:
             (folder / TRAINING).write_text(json.dumps(self.trained_by, indent=2) + "\n")
             names.append(TRAINING)
+        if self.calibration is not None and self.calibration.get("weights") == weights_sha256(tensors):
+            write_sealed(folder / CALIBRATION, self.calibration)
         write_sealed(folder / RECORD, {"files": {name: fingerprint(folder / name) for name in names}})
 
     def save_pretrained(self, folder: str | Path, name: str = "") -> None:
@@ -188,7 +194,19 @@ class CharmModel(nn.Module):
         if (folder / TRAINING).is_file():
             check_saved(folder, TRAINING)
             model.trained_by = read_sealed(folder / TRAINING)
+        if (folder / CALIBRATION).is_file():
+            model.calibration = read_sealed(folder / CALIBRATION)
         return model.to(device)
+
+
+def weights_sha256(tensors: Mapping[str, Tensor]) -> str:
+    """Hash the names, shapes and values of weights; the type they are stored as makes no difference."""
+    digest = hashlib.sha256()
+    for name, tensor in sorted(tensors.items()):
+        values = tensor.detach().cpu()
+        values = values.float() if values.is_floating_point() else values
+        digest.update(f"{name} {list(values.shape)}\n".encode() + values.numpy().tobytes())
+    return digest.hexdigest()
 
 
 def check_saved(folder: Path, *names: str) -> None:

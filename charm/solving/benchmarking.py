@@ -1,9 +1,14 @@
-"""A solve in the folder format of ARC Prize's arc-agi-benchmarking: one file for each task, with both attempts."""
+"""A solve in the folder format of ARC Prize's arc-agi-benchmarking: one file for each task, with both attempts.
+
+An attempt has every field that the schema there demands, filled with what is true of CHARM: no provider counts or bills
+tokens, so `usage` is 0, and the only cost is that of the device. What the schema has no field for is in `kwargs`.
+"""
 
 from __future__ import annotations
 
 import json
 import re
+import time
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -11,8 +16,11 @@ from typing import Any
 
 from charm.evaluation.ranking import ATTEMPTS, JsonGrid
 from charm.files import write_atomically
-from charm.solving.vote_log import TaskCourse
+from charm.solving.vote_log import TaskCourse, VoteLine
 from charm.tasks.task import Question, Task
+
+NO_TOKENS = {"reasoning_tokens": 0, "accepted_prediction_tokens": 0, "rejected_prediction_tokens": 0}
+USAGE = {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0, "completion_tokens_details": NO_TOKENS}
 
 
 def write_benchmarking(
@@ -20,43 +28,52 @@ def write_benchmarking(
     tasks: Sequence[Task],
     answers: Mapping[Question, Sequence[JsonGrid]],
     courses: Mapping[str, TaskCourse],
-    model: str,
-    dollars: float | None,
+    about: VoteLine,
+    dollars: float = 0.0,
 ) -> None:
     """Write TASK_ID.json for each task: a list with both attempts at each test input, null where there is no answer.
 
-    `correct` is there where the output is known, times where the log has them, `cost` if there are `dollars` for all
-    tasks: all attempts cost the same, because tasks are learned together.
+    `correct` is null where the output is not known. `about` is the first line of the log. The `dollars` for all tasks
+    are divided evenly among the attempts, because tasks are learned together.
     """
-    cost = {} if dollars is None else {"cost": {"total_cost": dollars / max(len(ATTEMPTS) * len(answers), 1)}}
+    each = dollars / max(len(ATTEMPTS) * len(answers), 1)
     for task in tasks:
+        times, seconds = _times(courses.get(task.id))
+        settings = {**about["settings"], "budget": about["budget"], "charm": about["charm"]}
         entries = []
         for number, pair in enumerate(task.test):
-            about = {
-                "model": model,
-                "provider": "charm",
-                **_times(courses.get(task.id)),
-                **cost,
-                "task_id": task.id,
-                "pair_index": number,
-                "task_sha256": task.content(),
-            }
-            given = answers.get(Question(task.id, number))
             entry: dict[str, Any] = dict.fromkeys(ATTEMPTS)
-            for name, grid in zip(ATTEMPTS, given or (), strict=False):
-                known = {} if pair.output is None else {"correct": grid == pair.output.tolist()}
-                entry[name] = {"answer": grid, **known, "metadata": about}
+            for name, grid in zip(ATTEMPTS, answers.get(Question(task.id, number)) or (), strict=False):
+                entry[name] = {
+                    "answer": grid,
+                    "correct": None if pair.output is None else grid == pair.output.tolist(),
+                    "metadata": {
+                        "model": about["model"],
+                        "provider": "charm",
+                        **times,
+                        "choices": [{"index": 0, "message": {"role": "assistant", "content": json.dumps(grid)}}],
+                        "kwargs": {**settings, "seconds": seconds, "task_sha256": task.content()},
+                        "usage": USAGE,
+                        "cost": {"prompt_cost": 0.0, "completion_cost": each, "total_cost": each},
+                        "task_id": task.id,
+                        "pair_index": number,
+                        "test_id": folder.name,
+                    },
+                }
             entries.append(entry)
         name = re.sub(r"[/:\x00-\x1f]", "-", task.id)
         write_atomically(folder / f"{name}.json", json.dumps(entries, indent=1))
 
 
-def _times(course: TaskCourse | None) -> dict[str, Any]:
-    """Return when a task's clock started, when its newest line was written, and its seconds up to the last vote."""
-    if course is None or not course.rounds or course.changed is None:
-        return {}
-    first, last = course.rounds[0], course.rounds[-1]
-    began, ended = (
-        datetime.fromtimestamp(one, UTC).isoformat() for one in (first["time"] - first["seconds"], course.changed)
-    )
-    return {"start_timestamp": began, "end_timestamp": ended, "seconds": last["seconds"]}
+def _times(course: TaskCourse | None) -> tuple[dict[str, str], float | None]:
+    """Return when a task's clock started and when its newest line was written, and its seconds up to the last vote.
+
+    The log of an earlier solve may be missing: then both times are now, and the seconds are not known.
+    """
+    began = ended = time.time()
+    seconds = None
+    if course is not None and course.rounds and course.changed is not None:
+        first, seconds = course.rounds[0], course.rounds[-1]["seconds"]
+        began, ended = first["time"] - first["seconds"], course.changed
+    stamps = {"start_timestamp": began, "end_timestamp": ended}
+    return {name: datetime.fromtimestamp(one, UTC).isoformat() for name, one in stamps.items()}, seconds

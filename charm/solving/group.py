@@ -18,7 +18,7 @@ import torch
 from charm import progress
 from charm.devices import Place
 from charm.errors import CharmError
-from charm.evaluation.calibration import read_calibration
+from charm.evaluation.calibration import calibration_of
 from charm.evaluation.predict import Judgements, Request, predict
 from charm.evaluation.ranking import Candidate
 from charm.models.model import CharmModel
@@ -71,7 +71,7 @@ class Solver:
         model = CharmModel.from_pretrained(saved, place.device)
         self.reasoner = model.config.reasoner
         self.how = self.reasoner.solving
-        self.calibration = read_calibration(saved, options.mode)
+        self.calibration = calibration_of(model, options.mode)
         data = solving_config(run, saved, model.trained_by).data
         if saved == run and model.trained_by is None:  # it does not say how its views were drawn
             data = DataConfig(**self.how.data)

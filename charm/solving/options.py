@@ -58,7 +58,7 @@ class SolveOptions:
     """How to adapt and vote. Learning rates are the paper's for unseen tasks."""
 
     budget: Suppress[float] = BUDGET  # the command has its own flag, with units
-    """Seconds for everything."""
+    """Seconds from the first update; 180 on a CPU if not set."""
     steps: int | None = None
     """Maximum number of updates; 1000 for each task if not given, or as many as the time allows for a writer."""
     views: int = 128

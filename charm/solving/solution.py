@@ -4,35 +4,47 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
+from html import escape
 from pathlib import Path
+from shutil import get_terminal_size
+from textwrap import fill, wrap
 
+from charm.errors import CharmError
 from charm.evaluation.calibration import Calibration
-from charm.evaluation.protocols import Ballot
+from charm.evaluation.protocols import SURE, Ballot
 from charm.evaluation.ranking import Candidate, Submission, attempts, rank, write_submission
 from charm.models.model import CharmModel
+from charm.progress import plain
 from charm.runs.votes import Votes
 from charm.tasks.dataset import Dataset
-from charm.tasks.pictures import block, grid_lines, row
-from charm.tasks.task import Grid, Question
+from charm.tasks.pictures import abreast, block, grid_lines, row
+from charm.tasks.task import Grid, Question, Task, questions_of
 
+CAPTION = 36  # characters of a line above an attempt: two attempts side by side fit into 80
+SHOWN_TASKS = 6  # of several, with their answers
 CANDIDATES = 1000  # of each question are kept at most
 LEARNED = 0.5  # share of the last demonstrations exact, below which an answer is doubted
 AGREED = 0.5  # share of the votes, below which views disagree
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Solution:
     """Ranked answers to every test input of a task, and how they were produced."""
 
     answers: dict[Question, list[Candidate]]
+    """All candidates for each test input, best first."""
     updates: int
+    """Updates that were made on the demonstrations before these votes."""
     views: int
     """Views that voted; 0 if there was no time for a vote on every test input."""
     loss: float
+    """Loss of the last updates."""
     exact_accuracy: float
+    """Share of the demonstrations that were right in every cell in the last updates."""
     seconds: float
+    """Seconds from the first update to these votes."""
     diverged: bool = False
     """Whether learning was given up because it diverged; the answers are those from before it."""
     per_view: int = 1
@@ -66,10 +78,16 @@ class Solution:
         votes = [one.votes for one in self.answers.get(question, ())]
         return self.calibration.text(votes, attempt, self.cast)
 
-    def _title(self, question: Question, number: int) -> str:
-        """Return the votes of a candidate, and how often answers with such votes were right."""
-        parts = [self.votes_text(self.answers[question][number]), self.often(question, number)]
-        return "; ".join(filter(None, parts))
+    def _attempts(self, question: Question) -> list[tuple[list[str], Grid]]:
+        """Return both attempts at a test input, each with a caption: its votes, and how often such answers were right.
+
+        There is one, or none, where there are no more candidates.
+        """
+        found = []
+        for number, one in enumerate(self.answers[question][:2]):
+            title = [f"attempt {number + 1}: {self.votes_text(one)}", f"{self.sure} {one.confidence:.2f}"]
+            found.append(([*title, *wrap(self.often(question, number), CAPTION)], one.grid))
+        return found
 
     @property
     def counted(self) -> str:
@@ -115,13 +133,25 @@ class Solution:
         """Write the submission to a file."""
         write_submission(Path(path), self.submission())
 
+    def __repr__(self) -> str:
+        tasks = " and ".join(dict.fromkeys(question.task_id for question in self.answers))
+        votes = (self.votes_text(ranked[0]) if ranked else "no answer" for ranked in self.answers.values())
+        return f"<Solution of {tasks}: {', '.join(votes)}; {self.seconds:.0f} s>"
+
     def __str__(self) -> str:
-        """Show the first answer to each test input with its votes, how it was made, and the doubt."""
+        """Show both attempts at each test input with their votes, how they were made, and the doubt."""
         lines = []
-        for question, ranked in self.answers.items():
-            lines += [f"{question}: {self._title(question, 0) if ranked else 'no answer'}"]
-            lines += [line.rstrip() for line in grid_lines(ranked[0].grid)] if ranked else []
-        return "\n".join([*lines, self.summary, *filter(None, [self.counted, self.doubt])])
+        for question in self.answers:
+            blocks = ([*caption, *grid_lines(grid)] for caption, grid in self._attempts(question))
+            lines += [plain(str(question)), *(abreast(*blocks) or ["no answer"]), ""]
+        return "\n".join([*lines, *map(_wrapped, self._notes)])
+
+    @property
+    def _notes(self) -> list[str]:
+        """How the answers were made, what their numbers mean, and the doubt."""
+        meaning = f"{self.sure}: {SURE[self.sure]}" if any(self.answers.values()) else ""
+        counted = self.counted and f"such votes: {self.counted}"
+        return [one for one in (self.summary, meaning, counted, self.doubt) if one]
 
     @property
     def summary(self) -> str:
@@ -129,18 +159,65 @@ class Solution:
         learned = f", {self.exact_accuracy:.0%} of the last demonstrations exact" if self.updates else ""
         if self.diverged:
             learned = " (learning diverged; try another --mode)"
-        return f"{self.updates} updates{learned}, {self.views} views, {self.seconds:.0f} s"
+        updates, views = (f"{n} {noun}{'s' * (n != 1)}" for n, noun in ((self.updates, "update"), (self.views, "view")))
+        return f"{updates}{learned}, {views}, {self.seconds:.0f} s"
 
     def _repr_html_(self) -> str:
-        """Draw the answers in a notebook: the first three to each test input, with their votes."""
-        rows = []
-        for question, ranked in self.answers.items():
-            titles = (self._title(question, number) for number in range(len(ranked)))
-            blocks = (block(title, one.grid) for title, one in zip(titles, ranked[:3], strict=False))
-            rows.append(row(blocks, str(question)))
-        counted = f"<div>{self.counted}</div>" if self.counted else ""
-        doubt = f"<div><b>{self.doubt}</b></div>" if self.doubt else ""
-        return f"{''.join(rows)}<div>{self.summary}</div>{counted}{doubt}"
+        """Draw both attempts at each test input in a notebook, with what `print` says of them."""
+        drawn = ""
+        for question in self.answers:
+            blocks = [block("\n".join(caption), grid) for caption, grid in self._attempts(question)]
+            drawn += row(blocks or ["no answer"], str(question))
+        notes = (f"<b>{escape(note)}</b>" if note == self.doubt else escape(note) for note in self._notes)
+        return drawn + "".join(f"<div>{note}</div>" for note in notes)
+
+
+class Solutions(dict[str, Solution]):
+    """Solutions by task id, in the order of the tasks; `failed` has the others, each with the reason."""
+
+    def __init__(self, tasks: Iterable[Task], found: Mapping[str, Solution], problems: Mapping[str, str]) -> None:
+        self._questions = questions_of(tasks)
+        names = dict.fromkeys(question.task_id for question in self._questions)
+        super().__init__({name: found[name] for name in names if name in found})
+        late = "there was no time for an answer"
+        self.failed = {name: problems.get(name, late) for name in names if name not in found}
+
+    def __missing__(self, name: str) -> Solution:
+        if name in self.failed:
+            raise CharmError(f"task {name} has no answer: {self.failed[name]}")
+        raise CharmError(f"no task {name} among the {len(self) + len(self.failed)} that were given")
+
+    def submission(self) -> Submission:
+        """Return two attempts at each test input, in ARC Prize's format; empty ones where a task failed."""
+        return attempts({one: self[one.task_id].answers[one] if one.task_id in self else [] for one in self._questions})
+
+    def save(self, path: str | Path) -> None:
+        """Write the submission to a file."""
+        write_submission(Path(path), self.submission())
+
+    def __repr__(self) -> str:
+        return f"<Solutions: answers to {len(self)} of {len(self) + len(self.failed)} tasks>"
+
+    def __str__(self) -> str:
+        """Show the answers of the first tasks, and why others have none."""
+        return "\n\n".join([*map(str, [*self.values()][:SHOWN_TASKS]), *map(_wrapped, self._notes)])
+
+    def _repr_html_(self) -> str:
+        """Draw the answers of the first tasks in a notebook."""
+        drawn = (solution._repr_html_() for solution in [*self.values()][:SHOWN_TASKS])
+        return "<hr>".join([*drawn, *(f"<div>{escape(note)}</div>" for note in self._notes)])
+
+    @property
+    def _notes(self) -> list[str]:
+        """Name what is not shown, and the tasks that failed."""
+        more = len(self) - SHOWN_TASKS
+        shown = [f"... and answers to {more} more; print(found[ID]) shows those of one task"] if more > 0 else []
+        return shown + [f"{name}: no answer ({reason})" for name, reason in self.failed.items()]
+
+
+def _wrapped(note: str) -> str:
+    """Break a sentence between words at the width of the terminal, which must not obey what is in it."""
+    return fill(plain(note), get_terminal_size().columns)
 
 
 Say = Callable[[float, str], None]

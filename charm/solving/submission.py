@@ -74,7 +74,7 @@ class SubmissionInProgress:
                 "replaces them, or choose another --out"
             )
         weights = fingerprint(newest_checkpoint(model) / "model.safetensors")["sha256"]
-        about = {
+        self.about: VoteLine = {
             "model": model.absolute().name,
             "mode": options.mode,
             "budget": options.budget,
@@ -83,7 +83,7 @@ class SubmissionInProgress:
             "settings": {"weights": weights, **to_json(replace(options, budget=1.0))},
         }
         if resume and about_before:
-            _refuse_other_settings(path, about_before, about)
+            _refuse_other_settings(path, about_before, self.about)
         for written in (path, votes_file(path)):
             sweep(written.parent, f"{escape(written.name)}.*")
         self.path = path
@@ -99,7 +99,7 @@ class SubmissionInProgress:
         courses = self._take_over(before, tasks, courses) if resume else {}
         self.courses = courses | {task.id: begin_course(task) for task in tasks if task.id not in courses}
         """How each task went so far, by id."""
-        self._log = VoteLog(path, about, self.courses)
+        self._log = VoteLog(path, self.about, self.courses)
         self.left = [task for task in tasks if self.courses[task.id].problem != ""]
         if self.left and not self.replaces:
             self._write_now()

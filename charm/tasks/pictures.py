@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from html import escape
 from itertools import zip_longest
+from shutil import get_terminal_size
 
 import numpy as np
 import numpy.typing as npt
 
 from charm.tasks.canvas import BOUNDARY, FIRST_COLOR, Tokens
-from charm.tasks.task import Grid, Task
+from charm.tasks.task import Grid, Pair, Task
 from charm.tasks.view import View
 
 # Indexed by token: pad, boundary, then the ten colours of ARC's own editor. The boundary is also hatched, so
@@ -33,8 +35,8 @@ PALETTE = (
 )
 LINE = "#555555"  # between cells
 HATCH = "#5c4f33"
-ROW = "display:flex;flex-wrap:wrap;align-items:center;gap:6px 20px;margin:6px 0"
-BLOCK = "display:inline-flex;flex-direction:column;gap:4px;font:12px sans-serif"
+ROW = "display:flex;flex-wrap:wrap;align-items:flex-start;gap:6px 20px;margin:6px 0"
+BLOCK = "display:inline-flex;flex-direction:column;gap:4px;font:12px sans-serif;white-space:pre-line"
 PAIR = "display:flex;align-items:center;gap:8px;font:18px sans-serif"
 
 
@@ -53,17 +55,40 @@ def grid_lines(grid: Grid | None) -> list[str]:
     return ["".join(cells[color] for color in row) for row in grid.tolist()]
 
 
+def abreast(*blocks: Sequence[str], gap: int = 3) -> list[str]:
+    """Put blocks of lines side by side, as many as fit into the terminal, and the others below them."""
+
+    def width(line: str) -> int:
+        return len(re.sub(r"\x1b\[[\d;]*m", "", line))
+
+    rows: list[list[tuple[int, Sequence[str]]]] = []
+    for block in blocks:
+        wide = max(map(width, block))
+        if not rows or sum(one + gap for one, _ in rows[-1]) + wide > get_terminal_size().columns:
+            rows.append([])
+        rows[-1].append((wide, block))
+    lines = []
+    for row in rows:
+        for parts in zip_longest(*(block for _, block in row), fillvalue=""):
+            padded = (part + " " * (wide - width(part)) for part, (wide, _) in zip(parts, row, strict=True))
+            lines.append((" " * gap).join(padded).rstrip())
+        lines.append("")
+    return lines[:-1]
+
+
+def pair_lines(pair: Pair) -> list[str]:
+    """Return a picture of a pair: the output to the right of the input, or below it where the terminal is narrow."""
+    left, right = grid_lines(pair.input), grid_lines(pair.output)
+    if 2 * sum(grid.shape[1] for grid in pair.grids()) + 3 > get_terminal_size().columns:
+        return [line.rstrip() for line in (*left, "↓", *right)]
+    return abreast(left, [" → "], right, gap=0)
+
+
 def task_text(task: Task) -> str:
-    """Return a picture of a task: one pair below the other, each input to the left of its output."""
-    parts = [repr(task)]
-    for name, pair in task.named_pairs().items():
-        blank = "  " * pair.input.shape[1]
-        rows = zip_longest(grid_lines(pair.input), grid_lines(pair.output))
-        lines = [
-            f"{left or blank}{'   ' if number else ' → '}{right or ''}" for number, (left, right) in enumerate(rows)
-        ]
-        parts.append("\n".join([name, *(line.rstrip() for line in lines)]))
-    return "\n\n".join(parts)
+    """Return a picture of a task: its demonstrations, and below them the test pairs."""
+    blocks = [[name, *pair_lines(pair)] for name, pair in task.named_pairs().items()]
+    shown = len(task.train)
+    return "\n".join([repr(task), "", *abreast(*blocks[:shown]), "", *abreast(*blocks[shown:])])
 
 
 def tile_svg(tokens: Tokens, cell: int, x: int = 0, y: int = 0) -> str:

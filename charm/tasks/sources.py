@@ -83,7 +83,7 @@ class Source:
 
 
 class TaskList(tuple[Task, ...]):
-    """Tasks in order, also available by id (`tasks["007bbfb7"]`); a notebook shows the first ones."""
+    """Tasks in order, also available by id (`tasks["007bbfb7"]`); what `charm.tasks` returns."""
 
     name: str
 

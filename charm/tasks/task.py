@@ -59,7 +59,7 @@ def digits(grid: Grid) -> str:
     return "/".join("".join(map(str, row)) for row in grid.tolist())
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Pair:
     """An input and its output; the output is None where it is unknown."""
 
@@ -79,6 +79,21 @@ class Pair:
 
     def grids(self) -> list[Grid]:
         return [self.input] if self.output is None else [self.input, self.output]
+
+    def __repr__(self) -> str:
+        sides = ("?" if grid is None else "x".join(map(str, grid.shape)) for grid in (self.input, self.output))
+        return f"<Pair: {' → '.join(sides)}>"
+
+    def __str__(self) -> str:
+        from charm.tasks.pictures import pair_lines
+
+        return "\n".join(pair_lines(self))
+
+    def _repr_html_(self) -> str:
+        """Draw the pair for a notebook."""
+        from charm.tasks.pictures import block
+
+        return block("", self.input, self.output)
 
 
 @dataclass(frozen=True, repr=False)

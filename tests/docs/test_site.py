@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 import sys
@@ -10,6 +11,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+import charm
+from charm.arc.run import ArcEvaluation
+from charm.solving.options import SolveOptions, WriterRecipe
 from tests.docs.pages import ROOT
 
 if TYPE_CHECKING:
@@ -44,6 +48,16 @@ def test_the_site_has_all_pages(site: Path) -> None:
     reference = (site / "reference.html").read_text()
     for name in ("charm.api.solve", "charm.memory.cose.CoSE", "charm.tasks.view.View"):
         assert f'id="{name}"' in reference
+    shown = {*re.findall(r"[\w.]+", " ".join(re.findall(r"<h3[^>]*>([^<]*)<", reference)))}
+    names = {f"charm.{name}" for name in set(dir(charm)) - {"__version__", "load_source", "memory"}}
+    assert names <= shown  # under the names that users write
+    assert not {"load", "api", "charm.tasks.load"} & shown
+    assert "See docs/" not in reference
+    for options in (SolveOptions(), WriterRecipe(), ArcEvaluation()):
+        for name in vars(options):
+            assert re.search(rf"<td><code>{name}</code></td>\s*<td><code>.+</code></td>\s*<td>\S.*</td>", reference), (
+                name
+            )
     home = (site / "index.html").read_text()
     assert "fonts.googleapis" not in home
     assert 'href="quickstart.html"' in home

@@ -6,13 +6,17 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 
 from benchmarks.calibration import LEAST, Case, calibration, cases_of, fitted
-from charm.config import to_json
+from charm.config import from_json, to_json
 from charm.errors import CharmError
-from charm.evaluation.calibration import FEWEST, RECORD, Calibration, RightCount, kind_of, read_calibration
-from charm.files import fingerprint, write_sealed
+from charm.evaluation.calibration import FEWEST, Calibration, RightCount, calibration_of, kind_of
+from charm.files import write_sealed
+from charm.models.model import CALIBRATION, CharmModel, weights_sha256
 from charm.paths import RELEASED
+from charm.tasks.keys import ArcKey, MemoryConfig
+from tests.toy.models import REASONER, shake, some_instances
 
 COUNTED = Calibration(
     *("0" * 64, "auto", "all tasks of a test"),
@@ -107,16 +111,53 @@ def test_nothing_is_said_where_a_kind_was_not_counted() -> None:
     assert found.text((60, 50), 0, 128) == ""
 
 
-def test_a_record_counts_for_its_weights_and_its_mode(tmp_path: Path) -> None:
-    weights = tmp_path / "model.safetensors"
-    weights.write_bytes(b"weights")
-    assert read_calibration(tmp_path, "auto") is None
-    right = replace(COUNTED, weights=fingerprint(weights)["sha256"])
-    write_sealed(tmp_path / RECORD, to_json(right))
-    assert read_calibration(tmp_path, "auto") == right
-    assert read_calibration(tmp_path, "full") is None
-    weights.write_bytes(b"other weights")
-    assert read_calibration(tmp_path, "auto") is None
+@pytest.fixture
+def model() -> CharmModel:
+    """A model whose weights were counted."""
+    made = shake(CharmModel(REASONER, MemoryConfig(rank=0), ArcKey(some_instances())))
+    made.calibration = to_json(replace(COUNTED, weights=weights_sha256(made.state_dict())))
+    return made
+
+
+def test_counts_are_of_a_mode(model: CharmModel) -> None:
+    """ "auto" is a name for what the network has by default, in the question and in the record."""
+    for mode in ("auto", "memory"):
+        assert calibration_of(model, mode) == from_json(Calibration, model.calibration)
+    for mode in ("full", "composition"):
+        assert calibration_of(model, mode) is None
+    assert model.calibration is not None
+    model.calibration["mode"] = "memory"
+    assert calibration_of(model, "auto") is not None
+    model.calibration = None
+    assert calibration_of(model, "auto") is None
+
+
+def test_counts_go_with_the_weights_and_not_with_others(model: CharmModel, tmp_path: Path) -> None:
+    model.save_pretrained(tmp_path / "same")
+    same = CharmModel.from_pretrained(tmp_path / "same")
+    assert calibration_of(same, "auto") == calibration_of(model, "auto") == from_json(Calibration, model.calibration)
+    model.save(tmp_path / "rounded", dtype=torch.bfloat16)  # these are other weights
+    assert CharmModel.from_pretrained(tmp_path / "rounded").calibration is None
+    with torch.no_grad():
+        next(same.memory.parameters())[0] += 1.0
+    assert calibration_of(same, "auto") is None
+    same.save(tmp_path / "other")
+    assert not (tmp_path / "other" / CALIBRATION).exists()
+    (tmp_path / "same" / CALIBRATION).rename(tmp_path / "other" / CALIBRATION)
+    other = CharmModel.from_pretrained(tmp_path / "other")
+    assert other.calibration is not None
+    assert calibration_of(other, "auto") is None
+
+
+def test_a_hash_of_weights_is_of_their_values(model: CharmModel, tmp_path: Path) -> None:
+    """The type of the file makes no difference; a name, a shape or a value does."""
+    weights = {"a": torch.arange(6.0).view(2, 3), "b": torch.tensor([1, 2])}
+    found = weights_sha256(weights)
+    for same in (dict(reversed(weights.items())), {**weights, "a": weights["a"].bfloat16()}):
+        assert weights_sha256(same) == found
+    for a in (weights["a"].view(3, 2), weights["a"] + 1e-6):
+        assert weights_sha256({**weights, "a": a}) != found
+    assert weights_sha256({"c": weights["a"], "b": weights["b"]}) != found
 
 
 @pytest.mark.parametrize(
@@ -131,25 +172,24 @@ def test_a_record_counts_for_its_weights_and_its_mode(tmp_path: Path) -> None:
         ("more", 1, "no field 'more'"),
     ],
 )
-def test_a_damaged_record_is_refused(name: str, value: object, told: str, tmp_path: Path) -> None:
-    (tmp_path / "model.safetensors").write_bytes(b"weights")
-    write_sealed(tmp_path / RECORD, {**to_json(COUNTED), name: value})
+def test_a_damaged_record_is_refused(name: str, value: object, told: str, model: CharmModel, tmp_path: Path) -> None:
+    model.save(tmp_path)
+    write_sealed(tmp_path / CALIBRATION, {**to_json(COUNTED), name: value})
     with pytest.raises(CharmError, match=told) as caught:
-        read_calibration(tmp_path, "auto")
-    assert RECORD in str(caught.value)
-    content = (tmp_path / RECORD).read_text().replace("all tasks", "few tasks")
-    (tmp_path / RECORD).write_text(content)
+        calibration_of(CharmModel.from_pretrained(tmp_path), "auto")
+    assert CALIBRATION in str(caught.value)
+    content = (tmp_path / CALIBRATION).read_text().replace("all tasks", "few tasks")
+    (tmp_path / CALIBRATION).write_text(content)
     with pytest.raises(CharmError, match="does not match its hash"):
-        read_calibration(tmp_path, "auto")
+        CharmModel.from_pretrained(tmp_path)
 
 
 def test_records_of_released_models_are_of_their_weights() -> None:
     """A record next to other weights would never be shown."""
-    records = list(RELEASED.glob(f"**/{RECORD}"))
-    if not records:
-        pytest.skip("no released model has a record yet")
+    records = list(RELEASED.glob(f"**/{CALIBRATION}"))
+    assert records
     for record in records:
-        found = read_calibration(record.parent, "auto")
+        found = calibration_of(CharmModel.from_pretrained(record.parent), "full")
         assert found is not None, record
         assert min(block.of for block in (*found.ahead, *found.second)) >= LEAST
         assert np.mean([block.right / block.of for block in found.ahead]) > found.second[0].right / found.second[0].of

@@ -24,8 +24,9 @@ from charm.arc.run import train
 from charm.cli import main
 from charm.config import to_json
 from charm.errors import CharmError
-from charm.evaluation.calibration import RECORD, Calibration, RightCount
-from charm.files import SEAL, fingerprint, seal, write_sealed
+from charm.evaluation.calibration import Calibration, RightCount
+from charm.files import SEAL, seal, write_sealed
+from charm.models.model import CALIBRATION, CharmModel, weights_sha256
 from charm.runs.checkpoint import folder_of, newest_checkpoint
 from charm.runs.settings import TrainConfig
 from charm.solving.submission import SubmissionInProgress
@@ -170,8 +171,9 @@ class Target:
         """Write how often answers are right, which every solve with the newest checkpoint reads."""
         folder = newest_checkpoint(self.run)
         counts = (RightCount(0.1, 2, 20), RightCount(0.6, 15, 20))
-        weights = fingerprint(folder / "model.safetensors")["sha256"]
-        write_sealed(folder / RECORD, to_json(Calibration(weights, "auto", "a toy's tasks", counts, counts, counts)))
+        weights = weights_sha256(CharmModel.from_pretrained(folder).state_dict())
+        record = Calibration(weights, "auto", "a toy's tasks", counts, counts, counts)
+        write_sealed(folder / CALIBRATION, to_json(record))
 
     def _interrupt_a_solve(self) -> None:
         """Keep the files of a solve as a kill before its end would leave them."""

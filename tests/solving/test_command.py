@@ -52,8 +52,8 @@ def test_a_submission_is_named_after_its_only_task(
     assert list(json.loads((toy.folder / "new [b].submission.json").read_text())) == ["new [b]"]
     printed = capsys.readouterr()
     assert f"left out: {bad}: invalid JSON" in printed.err
-    assert "new [b]: 0 updates, 1 views" in printed.out
-    assert "new [b] test 0, attempt 1" in printed.out
+    assert "\n0 updates, 1 view, " in printed.out
+    assert "new [b] test 0\nattempt 1" in printed.out
     bad.write_text(json.dumps({"a/\0\n": json.loads(file.read_text())}))
     toy.solve(bad, steps=0, views=1, out=None)
     assert (toy.folder / "a---.submission.json").is_file()
@@ -196,7 +196,8 @@ def test_the_command_names_a_task_that_has_changed(toy: ToySolve, capsys: pytest
     toy.solve(resume=True)
     said = capsys.readouterr()
     assert "changed since the last solve, so solved again: new2\n3 of 4 tasks are finished" in said.err
-    assert "new2: 2 updates" in said.out
+    assert said.out.startswith("new2 test 0\n")
+    assert "\n2 updates" in said.out
     toy.solve(resume=True)
     assert "4 of 4 tasks are finished" in capsys.readouterr().err
 

@@ -48,30 +48,44 @@ def test_attempts_in_the_official_format_by_hand(unseen: Path, tmp_path: Path) -
         {"time": 1031.0, "ended": ""},
     ]
     courses = {solved.id: TaskCourse([], "", lines)}  # type: ignore[arg-type]
-    write_benchmarking(tmp_path, [solved, other], answers, courses, "base", 0.5)
-    found = json.loads((tmp_path / "set-new0.json").read_text())
+    about = {"model": "base", "mode": "auto", "budget": 9.0, "charm": "1", "settings": {"seed": 7, "budget": 1.0}}
+    write_benchmarking(tmp_path / "out", [solved, other], answers, courses, about, 0.5)
+    found = json.loads((tmp_path / "out" / "set-new0.json").read_text())
     metadata = {
         "model": "base",
         "provider": "charm",
         "start_timestamp": datetime.fromtimestamp(1000, UTC).isoformat(),
         "end_timestamp": datetime.fromtimestamp(1031, UTC).isoformat(),
-        "seconds": 30.0,
-        "cost": {"total_cost": 0.125},
+        "choices": [{"index": 0, "message": {"role": "assistant", "content": "[[9]]"}}],
+        "kwargs": {"seed": 7, "budget": 9.0, "charm": "1", "seconds": 30.0, "task_sha256": solved.content()},
+        "usage": {
+            "prompt_tokens": 0,
+            "completion_tokens": 0,
+            "total_tokens": 0,
+            "completion_tokens_details": {
+                "reasoning_tokens": 0,
+                "accepted_prediction_tokens": 0,
+                "rejected_prediction_tokens": 0,
+            },
+        },
+        "cost": {"prompt_cost": 0.0, "completion_cost": 0.125, "total_cost": 0.125},
         "task_id": "set:new0",
         "pair_index": 0,
-        "task_sha256": solved.content(),
+        "test_id": "out",
     }
-    assert found[0] == {
-        "attempt_1": {"answer": right.tolist(), "correct": True, "metadata": metadata},
-        "attempt_2": {"answer": [[9]], "correct": False, "metadata": metadata},
-    }
-    one = {"answer": [[1]], "metadata": {**metadata, "pair_index": 1}}
-    assert found[1] == {"attempt_1": one, "attempt_2": one}
-    unanswered = json.loads((tmp_path / f"{other.id}.json").read_text())
+    assert found[0]["attempt_2"] == {"answer": [[9]], "correct": False, "metadata": metadata}
+    assert (found[0]["attempt_1"]["answer"], found[0]["attempt_1"]["correct"]) == (right.tolist(), True)
+    assert found[1]["attempt_1"] == found[1]["attempt_2"]
+    assert (found[1]["attempt_1"]["correct"], found[1]["attempt_1"]["metadata"]["pair_index"]) == (None, 1)
+    unanswered = json.loads((tmp_path / "out" / f"{other.id}.json").read_text())
     assert unanswered == [{"attempt_1": None, "attempt_2": None}]
-    write_benchmarking(tmp_path, [solved], answers, {}, "base", None)
+    before = datetime.now(UTC)
+    write_benchmarking(tmp_path, [solved], answers, {}, about)  # without a log, and without a price
     bare = json.loads((tmp_path / "set-new0.json").read_text())[0]["attempt_1"]["metadata"]
-    assert not bare.keys() & {"cost", "start_timestamp", "end_timestamp", "seconds"}  # what is not known is left out
+    assert bare.keys() == metadata.keys()
+    assert before <= datetime.fromisoformat(bare["start_timestamp"]) <= datetime.now(UTC)
+    assert bare["kwargs"]["seconds"] is None
+    assert not any(bare["cost"].values())
 
 
 def test_the_command_exports_what_it_solved(
@@ -90,7 +104,8 @@ def test_the_command_exports_what_it_solved(
         for name, one in entry.items():
             assert (one or {"answer": NO_ANSWER})["answer"] == submission[file.stem][0][name]
             if one:
-                assert one["metadata"]["seconds"] == courses[file.stem].rounds[-1]["seconds"]
+                assert one["metadata"]["kwargs"]["seconds"] == courses[file.stem].rounds[-1]["seconds"]
+                assert one["metadata"]["kwargs"]["views"] == small["views"]
                 costs.append(one["metadata"]["cost"]["total_cost"])
     assert costs
     assert 0 < sum(costs) < 600  # a dollar for each second

@@ -19,13 +19,12 @@ from charm.commands.solve import _tell_problems
 from charm.config import to_json
 from charm.continual.drift import changed_values, snapshot
 from charm.errors import CharmError
-from charm.evaluation.calibration import RECORD, Calibration, RightCount
 from charm.evaluation.predict import Request
 from charm.evaluation.ranking import Candidate, Submission, attempts
-from charm.files import fingerprint, write_sealed
+from charm.files import write_sealed
 from charm.models.canvas.backbone import Reasoner
 from charm.models.canvas.training import Canvases, Slots
-from charm.models.model import CharmModel
+from charm.models.model import CALIBRATION, CharmModel, weights_sha256
 from charm.models.network import AskedBatch
 from charm.runs.checkpoint import newest_checkpoint
 from charm.solving import group as module
@@ -44,7 +43,7 @@ from charm.training.adaptation import Adaptation, private_rows
 from charm.training.graphs import UpdateGraphs
 from tests.toy import write_toy_tasks
 from tests.toy.runs import HERE, toy_run
-from tests.toy.solves import run_solve
+from tests.toy.solves import COUNTED, run_solve
 
 OPTIONS = SolveOptions(budget=60.0, steps=3, views=12, batch=8)
 
@@ -155,14 +154,6 @@ def test_views_that_disagree_are_named(
     assert ("2 of 2 tasks: the views disagree" in capsys.readouterr().out) == bool(reported)
 
 
-COUNTED = Calibration(
-    *("", "auto", "all tasks of a test"),
-    ahead=(RightCount(0.2, 10, 40), RightCount(0.6, 45, 50)),
-    close=(RightCount(0.1, 3, 20),),
-    second=(RightCount(0.05, 1, 60),),
-)
-
-
 @pytest.mark.parametrize(
     ("votes", "exact", "said"),
     [
@@ -179,6 +170,7 @@ def test_how_often_such_answers_were_right_is_said(
     said: tuple[tuple[str, str], ...],
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """By the command, in a notebook, in print, and in the log that pages read; never of a third candidate."""
     asked = Question("crop", 0)
@@ -188,13 +180,13 @@ def test_how_often_such_answers_were_right_is_said(
     found = round_json(solution, [asked])
     assert [one["often"] for one in found["tests"][0] if "often" in one] == often
     assert found.get("counted") == ("counted on all tasks of a test" if said else None)
+    monkeypatch.setenv("COLUMNS", "40")  # one attempt below the other
     solve_command._draw({"crop": solution}, tmp_path)
     printed = " ".join(capsys.readouterr().out.split())
-    for text in (printed, solution._repr_html_()):
+    for text in (printed, *(" ".join(one.split()) for one in (str(solution), solution._repr_html_()))):
         assert text.count("answers with such votes") == len(said)
         assert all(one in text for one in often)
         assert ("counted on all tasks of a test" in text) == bool(said)
-    assert str(solution).count("answers with such votes") == min(len(said), 1)
 
 
 @pytest.mark.parametrize(("color", "views"), [(1, 9), (0, 1)])
@@ -218,8 +210,8 @@ def test_a_solve_takes_the_record_of_its_model(tmp_path: Path, unseen: Path) -> 
     run = toy_run(tmp_path, MemoryConfig(rank=8))
     folder = newest_checkpoint(run)
     assert solved(Solver(run, OPTIONS, HERE), one(unseen)).calibration is None
-    right = replace(COUNTED, weights=fingerprint(folder / "model.safetensors")["sha256"])
-    write_sealed(folder / RECORD, to_json(right))
+    right = replace(COUNTED, weights=weights_sha256(CharmModel.from_pretrained(folder).state_dict()))
+    write_sealed(folder / CALIBRATION, to_json(right))
     assert solved(Solver(run, OPTIONS, HERE), one(unseen)).calibration == right
     assert solved(Solver(run, replace(OPTIONS, mode="full"), HERE), one(unseen)).calibration is None
 

@@ -309,7 +309,7 @@ def test_a_second_solve_does_not_destroy_an_answer(
     with pytest.raises(KeyboardInterrupt):
         toy.solve(file, replace=True)
     printed = capsys.readouterr()
-    assert "new0 test 0, attempt 1: 1 of 1 votes" in printed.out
+    assert "new0 test 0\nattempt 1: 1 of 1 votes" in printed.out
     assert f"stopped with an answer to 1 of 1 tasks; --resume continues {out}" in printed.err
     assert colors(json.loads(out.read_text())) == {"new0": 3}
 

@@ -5,9 +5,16 @@ from pathlib import Path
 from typing import Any
 
 from charm.commands.solve import solve
+from charm.evaluation.calibration import Calibration, RightCount
 from charm.solving.options import SolveOptions
 
 SMALL: dict[str, Any] = {"steps": 2, "views": 4, "batch": 4, "device": "cpu"}
+COUNTED = Calibration(
+    *("", "auto", "all tasks of a test"),
+    ahead=(RightCount(0.2, 10, 40), RightCount(0.6, 45, 50)),
+    close=(RightCount(0.1, 3, 20),),
+    second=(RightCount(0.05, 1, 60),),
+)
 
 
 def run_solve(tasks: tuple[Path, ...], **flags: Any) -> None:
