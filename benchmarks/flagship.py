@@ -246,10 +246,10 @@ def solve_now(setting: Setting) -> Variant:
     return Variant(start.model, data, learning.update, lambda: probe_unseen(start.model, data, tasks, setting.views))
 
 
-def cooked(more: str = "", **changes: Any) -> Any:
+def cooked(more: str | None = None, **changes: Any) -> Any:
     """Train a base with changes of the recipe; measured on fresh pairs of its rules.
 
-    `more` is in the names of the made rules that it also learns.
+    `more` is in the names of the made rules that it also learns: "" is in all, None is for no such rules.
     """
 
     def make(setting: Setting) -> Variant:
@@ -260,7 +260,7 @@ def cooked(more: str = "", **changes: Any) -> Any:
         config = config.sized(tokens=setting.tokens or config.tokens)
         config = replace(config, start=str(setting.start or ""), seed=setting.seed)
         tasks = load_task_set(config.data)
-        data = with_rules(tasks, config.data, more) if more else assemble(tasks, config.data)
+        data = assemble(tasks, config.data) if more is None else with_rules(tasks, config.data, more)
         variant = train_variant(config, setting, 100, 0.4, data)
         fresh = fresh_pairs({task.id for task in tasks.train})
         variant.probe = lambda: probe_fresh(variant.model, data, fresh)
@@ -321,7 +321,7 @@ VARIANTS: dict[str, Any] = {
     "composed": cooked("+"),
     "heavy": cooked("heavy-", memory={"task_width": 32}),
     "large": cooked(reasoner=LARGE),
-    "large-composed": cooked("+", reasoner=LARGE),
+    "large-more": cooked("", reasoner=LARGE),
 }
 
 
@@ -355,6 +355,7 @@ def learn(name: str, options: argparse.Namespace) -> None:
                 lines.append(line_of(variant, passed, updates, losses))
                 show(name, lines[-1])
                 losses = []
+                variant.model.save(out / f"weights-{updates}", dtype=torch.bfloat16)
         if here.device.type == "cuda":
             torch.cuda.synchronize()
         took = time.monotonic() - began

@@ -47,7 +47,7 @@ from charm.tasks.task import COLORS, MAX_SIDE, Grid, Pair, as_grid
 from charm.tasks.view import turn
 from rearc2.workbench.packages import ReArc2, apply_rule, load_package, package_ids
 
-TIME_LIMIT = 3.0  # CPU seconds of an attempt
+TIME_LIMIT = 0.5  # CPU seconds of an attempt
 TRIED, NEEDED = 12, 8  # attempts of a composition, and how many of them must make a pair
 LEAST_PAIRS = 20  # of a rule that is kept
 CHECKED = ("arc1/evaluation", "arc2/evaluation", "concept-arc")
@@ -135,8 +135,16 @@ def changed_names(tasks: Sequence[str], count: int, rng: random.Random) -> list[
 def composes(rules: Rules, name: str) -> bool:
     """Return whether two rules in a row are a rule: most attempts make a pair, and outputs differ."""
 
+    failed = 0
+
     def few(task: str, index: int) -> Sample | Rejected:
-        return rules.make(task, index) if index < TRIED else Rejected("tried enough")
+        nonlocal failed
+        if failed > TRIED - NEEDED:
+            return Rejected("tried enough")
+        failed += 1  # also where the attempt is cut off
+        made = rules.make(task, index)
+        failed -= not isinstance(made, Rejected)
+        return made
 
     block, _ = collect(few, name, NEEDED, TIME_LIMIT)
     outputs = {block.pair(number)[1].tobytes() for number in range(len(block))}
@@ -158,17 +166,30 @@ def composed_names(rules: Rules, tasks: Sequence[str], count: int, rng: random.R
     return found[:count]
 
 
-def read_heavy(files: Sequence[Path]) -> Iterator[tuple[str, list[Pair]]]:
-    """Yield the puzzles of ARC-Heavy: lines of {"id", "pairs"}, a grid as rows of digits."""
+def lines_of(files: Sequence[Path]) -> Iterator[str]:
     for file in files:
         with gzip.open(file, "rt") as lines:
-            for line in lines:
-                puzzle = json.loads(line)
-                where = f"{file.name}: {puzzle['id']}"
-                grids = [
-                    [as_grid([[*map(int, row)] for row in one], where) for one in some] for some in puzzle["pairs"]
-                ]
-                yield f"heavy-{puzzle['id']}", [Pair(*both) for both in grids]
+            yield from lines
+
+
+def read_heavy(files: Sequence[Path]) -> Iterator[tuple[str, list[Pair]]]:
+    """Yield the puzzles of ARC-Heavy."""
+    return map(puzzle_of, lines_of(files))
+
+
+def puzzle_of(line: str) -> tuple[str, list[Pair]]:
+    """Read a puzzle of ARC-Heavy: {"id", "pairs"}, a grid as rows of digits."""
+    puzzle = json.loads(line)
+    grids = [[as_grid([[*map(int, row)] for row in one], puzzle["id"]) for one in some] for some in puzzle["pairs"]]
+    return f"heavy-{puzzle['id']}", [Pair(*both) for both in grids]
+
+
+def write_heavy(folder: Path, line: str) -> tuple[str, TaskRecord]:
+    """Write the pairs of a puzzle; return its name and its entry in the manifest."""
+    name, pairs = puzzle_of(line)
+    block = pack_pairs(pairs, range(len(pairs)))
+    write_block(folder, name, block)
+    return name, TaskRecord(len(pairs), len(pairs), {}, block.content(), None)
 
 
 def remove(folder: Path, tasks: Collection[str]) -> None:
@@ -181,9 +202,9 @@ def remove(folder: Path, tasks: Collection[str]) -> None:
         (folder / f"{task}.npz").unlink(missing_ok=True)
 
 
-def leaking(folder: Path) -> set[str]:
-    """Return the rules of a folder that share a pair with an evaluated task, up to symmetry and recolouring."""
-    report = audit([load_source(name) for name in CHECKED], {folder.name: load_pairs(folder)})
+def leaking(folder: Path, some: Collection[str]) -> set[str]:
+    """Return those of some rules that share a pair with an evaluated task, up to symmetry and recolouring."""
+    report = audit([load_source(name) for name in CHECKED], {folder.name: load_pairs(folder, some)})
     return {match.generated for match in report.generated}
 
 
@@ -209,14 +230,15 @@ def main() -> None:
     if options.heavy:
         folder.mkdir(parents=True, exist_ok=True)
         manifest = read_manifest(folder) if names else Manifest(plan)
-        for name, pairs in read_heavy(options.heavy):
-            block = pack_pairs(pairs, range(len(pairs)))
-            write_block(folder, name, block)
-            manifest.tasks[name] = TaskRecord(len(pairs), len(pairs), {}, block.content(), None)
+        with process_pool(options.workers) as pool:
+            manifest.tasks |= pool.map(partial(write_heavy, folder), lines_of(options.heavy), chunksize=32)
         write_manifest(folder, manifest)
     few = {task for task, record in read_manifest(folder).tasks.items() if record.pairs < LEAST_PAIRS}
     remove(folder, few)
-    leaks = leaking(folder)
+    rest = [*read_manifest(folder).tasks]
+    with process_pool(options.workers) as pool:
+        chunks = [rest[first :: 2 * options.workers] for first in range(2 * options.workers)]
+        leaks = set[str]().union(*pool.map(partial(leaking, folder), chunks))
     remove(folder, leaks)
     print(f"{read_manifest(folder)}; {len(few)} rules with few pairs and {len(leaks)} with a pair of an evaluated task")
     print(f"are removed; {time.monotonic() - began:.0f} s")
