@@ -80,7 +80,7 @@ def check(case: Case, width: int, dtype: torch.dtype, seed: int = 0, heads: int 
     expected = reference(exact, turn.double(), edges, answers)
     expected.backward(dout.double())
     ours = qkv.clone().requires_grad_()
-    found, _ = attend_packed(ours, turn, *tables(edges, answers, tokens))
+    found, *_ = attend_packed(ours, turn, *tables(edges, answers, tokens))
     found.backward(dout)
     assert ours.grad is not None
     assert exact.grad is not None
@@ -93,7 +93,7 @@ def check(case: Case, width: int, dtype: torch.dtype, seed: int = 0, heads: int 
     padding = slice(int(edges[-2]), None)
     assert not found[padding].any()
     assert not ours.grad[padding].any()
-    again, _ = attend_packed(ours, turn, *tables(edges, answers, tokens))
+    again, *_ = attend_packed(ours, turn, *tables(edges, answers, tokens))
     assert torch.equal(found, again)
 
 
@@ -175,7 +175,7 @@ class TestKernel:
             torch.testing.assert_close(made, plain, rtol=1e-3, atol=1e-4)
 
     def test_tables_are_made_without_waiting_for_the_device(self) -> None:
-        from charm.models.writer.kernels import tables
+        from charm.models.writer.kernels import FORWARD, tables
 
         edges, answers = EDGES["room that no sequence took, and padding"].edges()
         tokens = int(edges[-1])
@@ -186,7 +186,7 @@ class TestKernel:
         finally:
             if CUDA:
                 torch.cuda.set_sync_debug_mode("default")
-        size = 64
+        size = FORWARD["QUERIES"]
         blocks = [(0, 0, 9, 33), (33, 33, 51, 53)]
         blocks += [(first, 183, 183, 183) for first in range(53, 183, size)]
         assert forward[: len(blocks)].tolist() == [list(block) for block in blocks]
