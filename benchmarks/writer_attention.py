@@ -64,8 +64,8 @@ UPDATES = {  # of each comparison: width and tokens of an update, and the ways t
 COMPILING = 4  # updates at once: each takes its own memory of the GPU
 REPEATS = 3
 HEADS = {"width 256": 4, "width 512": 8}  # of 64 columns, whose blocks are timed
-# Queries, keys, loops, warps and stages.
-BLOCKS = {
+# Queries, keys, loops, warps, stages and, of some, the most registers of a thread.
+BLOCKS: dict[str, list[tuple[int, ...]]] = {
     "FORWARD": [
         (128, 64, 1, 8, 2),
         (128, 64, 1, 8, 3),
@@ -90,6 +90,7 @@ BLOCKS = {
         (128, 32, 1, 8, 3),
         (64, 64, 1, 4, 2),
         (64, 64, 1, 4, 3),
+        (64, 64, 1, 4, 2, 128),
         (64, 64, 2, 4, 2),
         (64, 128, 1, 4, 2),
         (64, 128, 2, 4, 2),
@@ -98,14 +99,16 @@ BLOCKS = {
         (64, 64, 1, 4, 2),
         (64, 64, 1, 4, 3),
         (64, 64, 2, 4, 2),
+        (32, 64, 1, 4, 2),
         (32, 64, 1, 4, 3),
+        (32, 64, 2, 4, 3),
         (64, 128, 1, 8, 2),
         (64, 128, 1, 8, 3),
         (64, 128, 2, 8, 2),
         (32, 128, 1, 8, 2),
         (32, 128, 1, 8, 3),
+        (64, 64, 1, 4, 2, 168),
         (128, 64, 1, 8, 2),
-        (128, 128, 1, 8, 2),
     ],
 }
 CALLS = 20  # in a recorded graph
@@ -194,7 +197,7 @@ def errors(pack: Pack, heads: int, width: int, seed: int) -> dict[str, list[floa
 
 
 def options_of(shape: tuple[int, ...]) -> Options:
-    return dict(zip(("QUERIES", "KEYS", "LOOPS", "num_warps", "num_stages"), shape, strict=True))
+    return dict(zip(("QUERIES", "KEYS", "LOOPS", "num_warps", "num_stages", "maxnreg"), shape, strict=False))
 
 
 def line_of(name: str, options: Options) -> str:
