@@ -128,7 +128,7 @@ def whole_update(width: int, tokens: int, kernels: Kernels, place: Place) -> Rea
     assert isinstance(config.reasoner, WriterConfig)
     reasoner = replace(config.reasoner, width=width, heads=width // 64, kernels=kernels)
     config = replace(config, reasoner=reasoner).sized(tokens=tokens)
-    return arc_job(config, place, lambda text: None, data)
+    return arc_job(config, place, print, data)
 
 
 def real_pack(tokens: int, place: Place) -> Pack:
@@ -450,6 +450,8 @@ def compare_updates(name: str, place: Place) -> dict[str, Any]:
 
     for kernels, job in jobs.items():
         job.compile()
+        if not job.model.reasoner.compiled:
+            raise CharmError(f"{name}: the update is not compiled")
         seconds_each(partial(update, kernels), 0.1, RECORDED)
     seconds: dict[Kernels, list[float]] = {kernels: [] for kernels in jobs}
     ceilings = []

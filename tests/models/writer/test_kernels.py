@@ -125,17 +125,14 @@ class TestKernel:
     @pytest.mark.parametrize("seeds", [range(8), range(8, 150)], ids=["some", "many"])
     @pytest.mark.parametrize("dtype", TYPES)
     def test_random_packs(self, seeds: range, dtype: torch.dtype, monkeypatch: pytest.MonkeyPatch) -> None:
-        """The interpreter takes small blocks, so that short sequences have many."""
+        """With one loop and with two. The interpreter takes small blocks, so that short sequences have many."""
         from charm.models.writer import kernels
 
-        if not CUDA:
-            for name, queries, keys in (
-                ("FORWARD", 32, 16),
-                ("BACKWARD_QUERIES", 16, 32),
-                ("BACKWARD_KEYS", 32, 16),
-            ):
-                monkeypatch.setattr(kernels, name, {**getattr(kernels, name), "QUERIES": queries, "KEYS": keys})
+        small = {"FORWARD": (32, 16), "BACKWARD_QUERIES": (16, 32), "BACKWARD_KEYS": (32, 16)}
         for seed in seeds:
+            for name, (queries, keys) in small.items():
+                sizes = {} if CUDA else {"QUERIES": queries, "KEYS": keys}
+                monkeypatch.setattr(kernels, name, {**getattr(kernels, name), **sizes, "LOOPS": 1 + seed % 2})
             rng = np.random.default_rng(seed)
             count = int(rng.integers(1, 40 if CUDA else 5))
             lengths = rng.integers(1, 700 if CUDA else 90, count)
