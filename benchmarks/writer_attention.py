@@ -464,12 +464,13 @@ def compare_updates(name: str, place: Place) -> dict[str, Any]:
     each = {kernels: statistics.median(found) for kernels, found in seconds.items()}
     (work,) = jobs["fused"].learner.examples.workloads(jobs["fused"].model)
     tflops = work.size()[2] / each["fused"] / 1e12
-    found = {"new tokens/s": tokens / each["fused"], "TFLOP/s": tflops, "seconds": seconds, "ceiling TFLOP/s": ceilings}
+    run: dict[str, Any] = {"new tokens/s": tokens / each["fused"], "TFLOP/s": tflops, "seconds": seconds}
+    run["ceiling TFLOP/s"] = ceilings
     if "plain" in each:
-        found |= {"ratio": each["plain"] / each["fused"], "old tokens/s": tokens / each["plain"]}
+        run |= {"ratio": each["plain"] / each["fused"], "old tokens/s": tokens / each["plain"]}
     print(f"  {name}: " + ", ".join(f"{way} {1e3 * one:.2f} ms" for way, one in each.items()), end="; ")
-    print(f"{found['new tokens/s']:,.0f} tokens/s, ratio {found.get('ratio', 0):.3f}", flush=True)
-    return found
+    print(f"{run['new tokens/s']:,.0f} tokens/s, ratio {run.get('ratio', 'not measured')}", flush=True)
+    return run
 
 
 def run(options: argparse.Namespace, builds: list[Future[str]], began: float) -> None:
@@ -491,7 +492,8 @@ def run(options: argparse.Namespace, builds: list[Future[str]], began: float) ->
     names = [] if options.no_updates else options.updates
     if names:
         compile_updates(names)
-    runs, numbers = {}, {}
+    runs: dict[str, Any] = {}
+    numbers: dict[str, float] = {}
     for name in names:
         runs[name] = compare_updates(name, place)
         numbers |= {f"{name}: ratio": round(runs[name]["ratio"], 3)} if "ratio" in runs[name] else {}
