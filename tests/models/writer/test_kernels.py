@@ -80,7 +80,7 @@ def check(case: Case, width: int, dtype: torch.dtype, seed: int = 0, heads: int 
     expected = reference(exact, turn.double(), edges, answers)
     expected.backward(dout.double())
     ours = qkv.clone().requires_grad_()
-    found, _ = attend_packed(ours, turn, *tables(edges, answers, tokens))
+    found, *_ = attend_packed(ours, turn, *tables(edges, answers, tokens))
     found.backward(dout)
     assert ours.grad is not None
     assert exact.grad is not None
@@ -93,7 +93,7 @@ def check(case: Case, width: int, dtype: torch.dtype, seed: int = 0, heads: int 
     padding = slice(int(edges[-2]), None)
     assert not found[padding].any()
     assert not ours.grad[padding].any()
-    again, _ = attend_packed(ours, turn, *tables(edges, answers, tokens))
+    again, *_ = attend_packed(ours, turn, *tables(edges, answers, tokens))
     assert torch.equal(found, again)
 
 
@@ -125,17 +125,14 @@ class TestKernel:
     @pytest.mark.parametrize("seeds", [range(8), range(8, 150)], ids=["some", "many"])
     @pytest.mark.parametrize("dtype", TYPES)
     def test_random_packs(self, seeds: range, dtype: torch.dtype, monkeypatch: pytest.MonkeyPatch) -> None:
-        """The interpreter takes small blocks, so that short sequences have many."""
+        """With one loop and with two. The interpreter takes small blocks, so that short sequences have many."""
         from charm.models.writer import kernels
 
-        if not CUDA:
-            for name, queries, keys in (
-                ("FORWARD", 32, 16),
-                ("BACKWARD_QUERIES", 16, 32),
-                ("BACKWARD_KEYS", 32, 16),
-            ):
-                monkeypatch.setattr(kernels, name, {**getattr(kernels, name), "QUERIES": queries, "KEYS": keys})
+        small = {"FORWARD": (32, 16), "BACKWARD_QUERIES": (16, 32), "BACKWARD_KEYS": (32, 16)}
         for seed in seeds:
+            for name, (queries, keys) in small.items():
+                sizes = {} if CUDA else {"QUERIES": queries, "KEYS": keys}
+                monkeypatch.setattr(kernels, name, {**getattr(kernels, name), **sizes, "LOOPS": 1 + seed % 2})
             rng = np.random.default_rng(seed)
             count = int(rng.integers(1, 40 if CUDA else 5))
             lengths = rng.integers(1, 700 if CUDA else 90, count)
@@ -175,7 +172,7 @@ class TestKernel:
             torch.testing.assert_close(made, plain, rtol=1e-3, atol=1e-4)
 
     def test_tables_are_made_without_waiting_for_the_device(self) -> None:
-        from charm.models.writer.kernels import tables
+        from charm.models.writer.kernels import FORWARD, tables
 
         edges, answers = EDGES["room that no sequence took, and padding"].edges()
         tokens = int(edges[-1])
@@ -186,7 +183,7 @@ class TestKernel:
         finally:
             if CUDA:
                 torch.cuda.set_sync_debug_mode("default")
-        size = 64
+        size = FORWARD["QUERIES"]
         blocks = [(0, 0, 9, 33), (33, 33, 51, 53)]
         blocks += [(first, 183, 183, 183) for first in range(53, 183, size)]
         assert forward[: len(blocks)].tolist() == [list(block) for block in blocks]
