@@ -1,4 +1,4 @@
-"""Make the runs of a record side by side, in parts, and after an interruption; every run has one thread of a CPU.
+"""Make the runs of a record side by side, in parts, and after an interruption; every run has one thread of the CPU.
 
 What a record already has is not repeated, and each run is written as soon as it ends.
 """
@@ -83,7 +83,7 @@ def _timed(make: Callable[[str, int], Run], name: str, seed: int) -> Run:
     torch.set_num_threads(1)
     began = time.monotonic()
     made = make(name, seed)
-    return {**made, "seconds": round(time.monotonic() - began, 1), "machine": _cpu()}
+    return {"seconds": round(time.monotonic() - began, 1), "machine": _cpu(), **made}
 
 
 def _cpu() -> str:
