@@ -4,12 +4,14 @@
     python -m benchmarks.continual_study orders --jobs 16     # CoSE and the table: 5 orders x 2 bases x 110 tasks
     python -m benchmarks.continual_study must --jobs 16       # both
     python -m benchmarks.continual_study methods --jobs 16    # every method at its best setting, on the test stream
+    python -m benchmarks.continual_study bases --jobs 16      # memory-only learning from 5 bases of each of 4 memories
     python -m benchmarks.continual_study report               # tables and figure from what is finished
 
 Small tasks of ARC-AGI-1 (both sets) and ARC-AGI-2 (training) are divided by a hash of their ids: 110 are the test
 stream, 24 the validation stream, the other 171 train the bases, each once with CoSE and once with a low-rank table
 whose tasks cost no fewer parameters. `orders` and `methods` take the settings that were best on the validation stream,
-or the recipe's own where `sweep` has not run. An order is a seed: of the stream's order and of the examples.
+or the recipe's own where `sweep` has not run. An order is a seed: of the stream's order and of the examples. `bases`
+tries rates of its own for each memory, and takes another order for each base.
 
 Memory-only streams learn all tasks side by side (`benchmarks.continual_together`), which is the same computation as one
 task after the other, in less time; `--one-by-one` runs them as `charm adapt` does.
@@ -39,6 +41,7 @@ import numpy as np
 import torch
 
 from benchmarks.continual_together import run_together
+from benchmarks.intervals import over_tasks_and_seeds
 from charm.arc.run import train
 from charm.config import to_json
 from charm.continual.records import memory_name
@@ -66,7 +69,14 @@ if TYPE_CHECKING:
 LONGEST = 10  # side of the largest visible grid
 
 
-BASES = {"cose": "bases.cose-r32", "table": "bases.table-r32"}
+BASES = {
+    "cose": "bases.cose-r32",
+    "table": "bases.table-r32",
+    "cose-r0": "bases.cose-r0",
+    "table-full": "bases.table-r512",
+}
+PAIRS = (("cose", "table"), ("cose", "table-full"), ("cose", "cose-r0"), ("cose-r0", "table"))  # that `bases` compares
+VALIDATED = ("sweep", "rates")  # parts on the validation stream
 
 
 @dataclass(frozen=True)
@@ -85,6 +95,8 @@ class Study:
     """Tasks that train the bases; None is all others."""
     orders: int = 5
     bases: int = 2
+    many_bases: int = 5
+    """Of each memory, in the part `bases`."""
     settings: int | None = None
     """Rates and strengths of a method that are tried; None is all."""
 
@@ -92,7 +104,7 @@ class Study:
 # The sizes of `charm reproduce`, with other tasks.
 STUDIES = {
     "small": Study("small", 4000, 100, 64, 110, 24),
-    "smoke": Study("smoke", 2, 2, 8, 3, 2, pretraining=6, orders=2, bases=1, settings=1),
+    "smoke": Study("smoke", 2, 2, 8, 3, 2, pretraining=6, orders=2, bases=1, many_bases=2, settings=1),
 }
 
 
@@ -101,7 +113,7 @@ class Trial:
     """One stream run."""
 
     part: str
-    """sweep, orders or methods."""
+    """sweep, orders, methods, rates or bases."""
     memory: str
     method: str
     scope: Scope
@@ -124,6 +136,7 @@ class Trial:
 
 # Methods with the rates and strengths that they are tried at.
 FAST = (0.02, 0.1, 0.5, 2.0)
+ROWS = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0)  # times the recipe's rates, in the part `rates`
 SWEEP: list[tuple[str, Scope, tuple[float, ...], tuple[float | None, ...]]] = [
     ("memory-only", "rows", (0.125, 0.25, 0.5, 1.0, 2.0, 4.0), (None,)),
     ("naive", "composition", FAST, (None,)),
@@ -228,7 +241,7 @@ def sweep_trials(study: Study) -> list[Trial]:
     return [one for one in trials if one not in rows] + rows + [replace(one, memory="table") for one in rows]
 
 
-def best(results: Sequence[dict[str, Any]]) -> dict[tuple[str, str, str], dict[str, Any]]:
+def best(results: Sequence[dict[str, Any]], part: str = "sweep") -> dict[tuple[str, str, str], dict[str, Any]]:
     """Return for each memory, method and scope the settings with the best mean of new and old tasks at the end."""
 
     def quality(one: dict[str, Any]) -> tuple[float, float]:
@@ -236,7 +249,7 @@ def best(results: Sequence[dict[str, Any]]) -> dict[tuple[str, str, str], dict[s
         return (found["ACC"] + found["base ACC"]) / 2, found["immediate pass@2"]
 
     chosen: dict[tuple[str, str, str], dict[str, Any]] = {}
-    for one in (one for one in results if one["trial"]["part"] == "sweep"):
+    for one in (one for one in results if one["trial"]["part"] == part):
         key = tuple(one["trial"][name] for name in ("memory", "method", "scope"))
         if key not in chosen or quality(one) > quality(chosen[key]):
             chosen[key] = one  # type: ignore[index]
@@ -244,7 +257,7 @@ def best(results: Sequence[dict[str, Any]]) -> dict[tuple[str, str, str], dict[s
 
 
 def trials_for(part: str, study: Study, results: Sequence[dict[str, Any]]) -> list[Trial]:
-    found = best(results)
+    found = best(results, "rates" if part == "bases" else "sweep")
 
     def tuned(memory: str, method: str, scope: Scope) -> Trial:
         chosen = found.get((memory, method, scope), {})
@@ -257,13 +270,19 @@ def trials_for(part: str, study: Study, results: Sequence[dict[str, Any]]) -> li
             for order in range(study.orders)
             for memory in ("cose", "table")
         ]
+    if part == "bases":
+        each = [tuned(memory, "memory-only", "rows") for memory in BASES]
+        return [replace(one, order=base, base=base) for base in range(study.many_bases) for one in each]
     once = [tuned("cose", method, scope) for method, scope, *_ in SWEEP if method != "memory-only"]
     return [replace(one, order=order) for one in once for order in range(min(2, study.orders))]
 
 
 def trials_of(part: str, study: Study, out: Path) -> list[Trial]:
-    if part == "rates":
+    if part == "sweep of rows":
         return [one for one in sweep_trials(study) if one.method == "memory-only"]
+    if part == "rates":
+        rates = ROWS[: study.settings]
+        return [Trial("rates", memory, "memory-only", "rows", rate) for rate in rates for memory in BASES]
     return sweep_trials(study) if part == "sweep" else trials_for(part, study, read_results(out))
 
 
@@ -392,24 +411,62 @@ def record(results: Sequence[dict[str, Any]], size: str) -> dict[str, Any]:
         "seeds": seeds,
         "numbers": numbers,
         "runs": [
-            {
-                **one["trial"],
-                **one["summary"],
-                "stream": _stream_of(one["trial"]["part"]),
-                "final": one["final"],
-            }
+            {**one["trial"], **one["summary"], "stream": _stream_of(one["trial"]["part"]), "final": one["final"]}
             for one in results
         ],
     }
 
 
+def bases_record(results: Sequence[dict[str, Any]], size: str) -> dict[str, Any]:
+    """Return what was learned from several bases of each memory as a record; its seeds are the bases."""
+    study, runs = STUDIES[size], {memory: dict[int, dict[str, Any]]() for memory in BASES}
+    for one in (one for one in results if one["trial"]["part"] == "bases"):
+        runs[one["trial"]["memory"]][one["trial"]["base"]] = one
+    seeds = sorted(set.intersection(*map(set, runs.values())))
+    if not seeds:
+        raise SystemExit("no base is finished for all memories")
+    numbers: dict[str, Any] = {}
+    for memory, found in runs.items():
+        for measure in ("ACC", "base before"):
+            numbers[f"{memory}: {measure}"] = [100 * found[seed]["summary"][measure] for seed in seeds]
+        numbers[f"{memory}: parameters"] = [found[seed]["summary"]["updated_parameters"] for seed in seeds]
+        numbers[f"{memory}: rate"] = [found[seed]["trial"]["rate"] for seed in seeds]
+    for first, second in PAIRS:
+        tasks = sorted(runs[first][seeds[0]]["final"])
+        difference_ST = 100 * np.array(
+            [[runs[first][seed]["final"][task] - runs[second][seed]["final"][task] for task in tasks] for seed in seeds]
+        )
+        found = over_tasks_and_seeds(difference_ST)
+        numbers |= {f"{first} - {second}: {name}": value for name, value in found._asdict().items()}
+    kept = [one for one in results if one["trial"]["part"] in ("rates", "bases")]
+    return {
+        "what": "continual learning from several bases: CoSE with and without rows, a table of its size, a full table",
+        "command": "python -m benchmarks.continual_study bases",
+        "size": f"{study.test} unseen tasks on grids up to {LONGEST} x {LONGEST}, {study.stage} updates of "
+        f"{study.batch} each; {len(seeds)} bases of width 128 for each memory, {study.updates:,} updates on 171 other "
+        f"tasks; rates chosen on {study.validation} others; 95 % intervals over tasks and bases (bootstrap)",
+        "machine": ", ".join(sorted({one["machine"] for one in kept})),
+        "date": max(one["date"] for one in kept),
+        "seeds": seeds,
+        "numbers": numbers,
+        "runs": [
+            {**one["trial"], **one["summary"], "stream": _stream_of(one["trial"]["part"]), "final": one["final"]}
+            for one in kept
+        ],
+    }
+
+
 def report(out: Path, size: str, folder: Path | None = None) -> None:
-    """Print tables, draw the figure of all results so far, and write a record."""
+    """Print tables, draw the figure of all results so far, and write records of what there is."""
     results = read_results(out)
+    made = {one["trial"]["part"] for one in results}
     if folder is not None:
-        write_json(folder / "continual_study.json", record(results, size))
+        if "orders" in made or "bases" not in made:
+            write_json(folder / "continual_study.json", record(results, size))
+        if "bases" in made:
+            write_json(folder / "continual_bases.json", bases_record(results, size))
     written = {}
-    for part in ("sweep", "methods", "orders"):
+    for part in ("sweep", "methods", "orders", "rates", "bases"):
         table = trials_table(part, results)
         if table.rows:
             text = [table.columns, ["---"] * len(table.columns), *table.rows]
@@ -441,7 +498,7 @@ def report(out: Path, size: str, folder: Path | None = None) -> None:
 
 
 def _stream_of(part: str) -> str:
-    return "validation" if part == "sweep" else "test"
+    return "validation" if part in VALIDATED else "test"
 
 
 def _percent(value: float | None) -> str:
@@ -450,7 +507,7 @@ def _percent(value: float | None) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("part", choices=("sweep", "orders", "must", "methods", "report"))
+    parser.add_argument("part", choices=("sweep", "orders", "must", "methods", "bases", "report"))
     parser.add_argument("--size", choices=sorted(STUDIES), default="small")
     parser.add_argument("--jobs", type=int, default=1, help="runs side by side")
     parser.add_argument("--device", default="auto")
@@ -465,7 +522,8 @@ def main() -> None:
     began = time.monotonic()
     write_tasks(study, out)
     # The rates of the two that are compared come first, and the other methods last.
-    parts = ("rates", "orders", "sweep") if options.part == "must" else (options.part,)
+    several = {"must": ("sweep of rows", "orders", "sweep"), "bases": ("rates", "bases")}
+    parts = several.get(options.part, (options.part,))
     work = (options.size, options.device, out)
     with process_pool(options.jobs) as children:
         bases = sorted({(trial.memory, trial.base) for part in parts for trial in trials_of(part, study, out)})

@@ -38,9 +38,14 @@ def over_tasks_and_seeds(difference_ST: npt.NDArray[np.float64]) -> Interval:
 
 
 @cache
-def main_claim(first: str = "train.cose", second: str = "train.table", tasks: int = 179) -> Interval:
+def main_claim(
+    first: str = "train.cose",
+    second: str = "train.table",
+    tasks: int = 179,
+    record: str = "full-cose-ablation-no-rearc_small",
+) -> Interval:
     """Compare CoSE with a full table in tasks solved whole: records keep their ids, not the share of a task."""
-    runs = _read("full-cose-ablation-no-rearc_small")["runs"]
+    runs = _read(record)["runs"]
     solved = {(run["variant"], run["seed"]): frozenset(run["tasks"]["solved"]) for run in runs}
     named = sorted(set().union(*solved.values()))
     seeds = sorted(seed for name, seed in solved if name == first)

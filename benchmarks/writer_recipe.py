@@ -2,28 +2,25 @@
 
 python -m benchmarks.writer_recipe benchmarks/results/writer_recipe.json
 
-Every run sees the same pairs in the same order; only the change differs. One thread of a CPU, about two and a half
-hours; what the record already has is not repeated.
+Every run sees the same pairs in the same order; only the change differs. A run takes one thread of a CPU for about five
+minutes, so all take two and a half hours; `--workers 12` makes 12 at a time, `--only NAME ...` and `--seed N` a part of
+them, and `--gather RECORD ...` puts parts together. What the record already has is not repeated.
 """
 
 from __future__ import annotations
 
 import argparse
-import datetime
-import json
-import platform
 from dataclasses import replace
+from functools import cache
 from itertools import count
-from pathlib import Path
-from statistics import mean
 from typing import Any
 
 import numpy as np
 import torch
 
+from benchmarks.shards import Run, Shape, add_flags, complete
 from charm.arc.run import arc_job
 from charm.devices import place
-from charm.files import write_atomically
 from charm.models.model import CharmModel
 from charm.models.writer.config import WriterConfig
 from charm.models.writer.packs import Packs
@@ -80,6 +77,7 @@ RECIPES = {
 }
 
 
+@cache
 def rules() -> tuple[list[Task], list[Task]]:
     """Draw pairs of the first rules whose grids are small: tasks to train on, and fresh pairs of the same rules."""
     source, trained, fresh = ReArc2(), [], []
@@ -146,45 +144,29 @@ def run(config: TrainConfig, seed: int, trained: list[Task], fresh: list[Task]) 
     }
 
 
-def record(lines: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return the record of these runs."""
-    kinds = ("fresh loss", "fresh exact", "memory parameters", "shared parameters", "training FLOP per token")
-    numbers: dict[str, Any] = {}
-    for name in dict.fromkeys(line["recipe"] for line in lines):
-        for what in kinds:
-            each = [round(line[what], 4) for line in lines if line["recipe"] == name]
-            numbers[f"{name}: {what}"] = each if what.startswith("fresh") else each[0]
-            if what.startswith("fresh"):
-                numbers[f"{name}: {what}, mean"] = round(mean(each), 4)
-    return {
+SHAPE = Shape(
+    kind="recipe",
+    seeds=SEEDS,
+    means={"fresh loss": 4, "fresh exact": 4},
+    constants={"memory parameters": 0, "shared parameters": 0, "training FLOP per token": 4},
+    head={
         "what": "changes of a small writer's recipe: loss and exact answers on fresh pairs of the same rules",
         "command": "python -m benchmarks.writer_recipe benchmarks/results/writer_recipe.json",
         "size": f"{RULES} rules of Re-ARC2 on grids up to {LONGEST_SIDE} x {LONGEST_SIDE}, {PAIRS} pairs each and "
         f"{FRESH} fresh ones under random ones of {VIEWS} views; {UPDATES} updates of {TOKENS} tokens; width 64, "
         "4 layers",
-        "machine": f"one thread for each run on a shared {platform.machine()} CPU of two cores",
-        "date": f"{datetime.datetime.now(datetime.UTC):%Y-%m-%d}",
-        "seeds": sorted({line["seed"] for line in lines}),
-        "numbers": numbers,
-        "runs": lines,
-    }
+    },
+)
+
+
+def make(name: str, seed: int) -> Run:
+    return run(RECIPES[name], seed, *rules())
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("out", type=Path)
-    out = parser.parse_args().out
-    torch.set_num_threads(1)
-    trained, fresh = rules()
-    lines: list[dict[str, Any]] = json.loads(out.read_text())["runs"] if out.is_file() else []
-    done = {(line["recipe"], line["seed"]) for line in lines}
-    for seed in SEEDS:
-        for name, config in RECIPES.items():
-            if (name, seed) in done:
-                continue
-            lines.append({"recipe": name, "seed": seed, **run(config, seed, trained, fresh)})
-            print(lines[-1], flush=True)
-            write_atomically(out, json.dumps(record(lines), indent=1) + "\n")
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    add_flags(parser, SEEDS)
+    complete(parser.parse_args(), SHAPE, list(RECIPES), make)
 
 
 if __name__ == "__main__":

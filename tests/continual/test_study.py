@@ -8,8 +8,10 @@ import pytest
 import torch
 
 from benchmarks.continual_study import (
+    BASES,
     STUDIES,
     advantage,
+    bases_record,
     best,
     learning_forgetting,
     record,
@@ -80,6 +82,39 @@ def test_the_record_of_the_study(tmp_path: Path) -> None:
     assert "110 unseen tasks" in found.size
     assert "2 pairs of runs" in found.size
     assert {run["stream"] for run in found.runs} == {"test"}
+
+
+def test_memories_are_compared_over_bases_and_tasks(tmp_path: Path) -> None:
+    """Each base has the rate that was best for its memory on the validation stream; intervals are over both."""
+    results = [
+        result(memory, acc, part="rates", rate=rate) for memory in BASES for rate, acc in ((1.0, 0.3), (8.0, 0.4))
+    ]
+    results[0]["summary"]["immediate pass@2"] = 1.0  # settings are chosen by the end, not by what was learned at first
+    trials = trials_for("bases", STUDIES["small"], results)
+    assert [(one.memory, one.rate, one.base, one.order) for one in trials[-4:]] == [
+        (memory, 8.0, 4, 4) for memory in ("cose", "table", "cose-r0", "table-full")
+    ]
+    assert len({one.name for one in trials}) == 20
+    right = {"cose": (1.0, 1.0), "table": (0.0, 1.0), "cose-r0": (0.0, 1.0), "table-full": (0.0, 0.0)}
+    for base in range(2):
+        for memory, (one, other) in right.items():
+            final = {"a": one, "b": other} if base == 0 else {"a": one, "b": other / 2}
+            made = result(memory, sum(final.values()) / 2, part="bases", base=base, order=base, rate=8.0, final=final)
+            made["summary"] |= {"base before": 1, "updated_parameters": 7}
+            results.append(made)
+    results.append(results[-1] | {"trial": {**results[-1]["trial"], "base": 2}})  # its partners are missing
+    write_json(
+        tmp_path / "bases.json",
+        bases_record([one | {"machine": "m", "date": "2026-11-19"} for one in results], "small"),
+    )
+    found = read_record(tmp_path / "bases.json")
+    assert found.seeds == (0, 1)
+    assert found.numbers["cose: ACC"] == (100, 75)
+    assert found.numbers["table-full: ACC"] == (0, 0)
+    assert found.numbers["cose - table: mean"] == (50,)
+    assert (found.numbers["cose - table: low"], found.numbers["cose - table: high"]) == ((0,), (100,))
+    assert found.numbers["cose - table-full: mean"] == (87.5,)
+    assert {run["stream"] for run in found.runs if run["part"] == "rates"} == {"validation"}
 
 
 def test_settings_are_chosen_by_new_and_old_tasks_together() -> None:
