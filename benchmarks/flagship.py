@@ -2,7 +2,8 @@
 
 python -m benchmarks.flagship NAME FOLDER --seconds 480    learn one variant and measure it
 python -m benchmarks.flagship vote FOLDER --views 16       let its weights vote on the tasks, and score them;
-                                                           with those of others: --others FOLDER2 FOLDER3
+                                                           with those of others: --others FOLDER2 FOLDER3;
+                                                           also with a search: --search 0.1
 python -m benchmarks.flagship gather FOLDER RECORD         make a record of all variants in a folder
 
 A long training is made in pieces: `large P1 --rates 1 1`, then `large P2 --start P1/weights --rates 1 0.8`, and so on;
@@ -43,7 +44,9 @@ from charm.arc.presets import preset
 from charm.arc.run import arc_job
 from charm.config import to_json
 from charm.devices import Place, place
-from charm.evaluation.predict import Request, predict
+from charm.evaluation.predict import JUDGES, Request, contested, log_likelihoods, predict, search_answers
+from charm.evaluation.protocols import ORDERS, Ballot
+from charm.evaluation.ranking import Judgements, Opinion, pool_opinions, rank
 from charm.evaluation.scoring import score_grids
 from charm.files import read_sealed, write_atomically
 from charm.models.model import TRAINING, CharmModel, read_model_config
@@ -51,9 +54,9 @@ from charm.models.writer.config import WriterConfig
 from charm.models.writer.network import Writer
 from charm.paths import data_dir, released_model
 from charm.runs.settings import TrainConfig, solving_config
-from charm.runs.votes import Votes
+from charm.runs.votes import merge
 from charm.solving.options import SolveOptions, WriterRecipe
-from charm.solving.solution import ranked_answers
+from charm.solving.solution import CANDIDATES
 from charm.solving.solver import choose
 from charm.solving.starts import NewVectors, rate_at
 from charm.tasks.augment import draw_views
@@ -480,12 +483,13 @@ def show(name: str, line: Line) -> None:
     print(f"{name} {json.dumps(short)}", flush=True)
 
 
-def vote(folder: Path, others: Sequence[Path], views: int, device: str, count: int, skip: int) -> None:
+def vote(options: argparse.Namespace) -> None:
     """Score the votes of a variant's weights on evaluated tasks, ranked as `charm solve` ranks them.
 
-    The weights in other folders vote together with them.
+    The weights in other folders vote together with them. With a search, the same votes are scored with and without it.
     """
-    tasks = choose(list(load_source(EVALUATED).tasks), count, skip=skip)
+    folder, views, least = options.folder, options.views, options.search
+    tasks = choose(list(load_source(EVALUATED).tasks), options.count, skip=options.skip)
     config = replace(
         preset("base").data,
         train=(),
@@ -496,21 +500,57 @@ def vote(folder: Path, others: Sequence[Path], views: int, device: str, count: i
         tasks=tuple(task.id for task in tasks),
         without=(),
     )
-    with place(device) as here:
-        began, votes = time.monotonic(), list[Votes]()
-        for each in (folder, *others):
+    folders = [folder, *options.others]
+    names = "+".join(each.name for each in folders)
+    with place(options.device) as here:
+        began, searching, contested_tasks = time.monotonic(), 0.0, 0
+        opinions: list[Opinion] = []
+        searched: list[Opinion] = []
+        for each in folders:
             model = CharmModel.from_pretrained(each / "weights", here.device)
-            data = load_dataset(config, model.instances.copy())
+            data = load_dataset(replace(config, augment=drawn_as(each / "weights").augment), model.instances.copy())
             model.grow(data.instances)
-            votes += predict(Request(model, data, model.config.reasoner.voting_steps, views), here).values()
-        ranked = ranked_answers(model, data, dict(enumerate(votes)))
-        grids = {question: [one.grid for one in some] for question, some in ranked.items()}
-        scores = score_grids(grids, answers_of(tasks))
-        names = "+".join(each.name for each in (folder, *others))
-        found = {"folder": names, "views": views, "seconds": time.monotonic() - began, **scores.to_json()}
-        with_others = "".join(f"_{each.name}" for each in others)
-        write_atomically(folder / f"votes_{views}{with_others}.json", json.dumps(found) + "\n")
-        print({key: value for key, value in found.items() if not isinstance(value, list)}, flush=True)
+            judgements: Judgements = {}
+            (votes,) = predict(Request(model, data, (1,), views, judgements=judgements), here).values()
+            judges = min(views, JUDGES)
+            for other in opinions:
+                log_likelihoods(model, data, other.votes.candidates, judges, judgements)
+            opinions.append(Opinion(votes, judgements, merge([]).candidates))
+            if least:
+                before = time.monotonic()
+                open_Q = contested(pool_opinions(opinions)[0], len(data.questions))
+                found = search_answers(model, data, open_Q, least)
+                log_likelihoods(model, data, found, judges, judgements)
+                for other in searched:
+                    log_likelihoods(model, data, other.found, judges, judgements)
+                searched.append(Opinion(votes, judgements, found))
+                contested_tasks = max(contested_tasks, len({data.questions[n].task_id for n in open_Q.tolist()}))
+                searching += time.monotonic() - before
+        seconds = time.monotonic() - began - searching
+        with_others = "".join(f"_{each.name}" for each in options.others)
+        found_by = {"": (opinions, seconds)}
+        if least:
+            found_by["_searched"] = (searched, seconds + searching)
+            print(f"{contested_tasks} contested tasks, {sum(len(one.found) for one in searched)} answers found")
+        for kind, (some, took) in found_by.items():
+            scores = {rule: scores_of(some, data, tasks, rule) for rule in ("likelihood", "likelihood alone")}
+            for rule, (metrics, _) in scores.items():
+                numbers = {f"pass@{k}": round(100 * metrics[f"pass@{k}"], 2) for k in (1, 2, 1000)}
+                print(f"{names}{kind}, {rule}: {json.dumps(numbers)} in {took:.1f} s", flush=True)
+            record = {"folder": names + kind, "views": views, "seconds": took, **scores["likelihood"][1]}
+            write_atomically(folder / f"votes_{views}{with_others}{kind}.json", json.dumps(record) + "\n")
+
+
+def scores_of(
+    opinions: Sequence[Opinion], data: Dataset, tasks: list[Task], rule: str
+) -> tuple[dict[str, float], Line]:
+    """Return the metrics, and all scores, of pooled opinions ranked by votes x likelihood or by likelihood alone."""
+    ORDERS["likelihood alone"] = lambda weight_K, confidence_K: confidence_K
+    votes, found = pool_opinions(opinions)
+    best = rank([Ballot(votes)], data.questions, rule, found).best(CANDIDATES + 1)
+    grids = {question: [one.grid for one in some if one.grid.size] for question, some in best.items()}
+    scores = score_grids(grids, answers_of(tasks))
+    return scores.metrics, scores.to_json()
 
 
 def gather(folder: Path, out: Path) -> None:
@@ -567,12 +607,13 @@ def main() -> None:
     parser.add_argument("--probe-views", type=int, default=VIEWS)
     parser.add_argument("--views", type=int, default=32)
     parser.add_argument("--others", type=Path, nargs="*", default=[], help="weights that vote together with these")
+    parser.add_argument("--search", type=float, default=0.0, help="least probability of answers that are searched for")
     parser.add_argument("--count", type=int, default=0)
     parser.add_argument("--skip", type=int, default=0)
     parser.add_argument("--device", default="cuda")
     options = parser.parse_args()
     if options.what == "vote":
-        vote(options.folder, options.others, options.views, options.device, options.count, options.skip)
+        vote(options)
     elif options.what == "gather":
         gather(options.folder, options.record)
     else:
