@@ -2,12 +2,21 @@
 
 python -m benchmarks.flagship NAME FOLDER --seconds 480    learn one variant and measure it
 python -m benchmarks.flagship vote FOLDER --views 16       let its weights vote on the tasks, and score them;
-                                                           with those of others: --others FOLDER2 FOLDER3
+                                                           with those of others: --others FOLDER2 FOLDER3;
+                                                           also with a search: --search 0.1
 python -m benchmarks.flagship gather FOLDER RECORD         make a record of all variants in a folder
 
 A long training is made in pieces: `large P1 --rates 1 1`, then `large P2 --start P1/weights --rates 1 0.8`, and so on;
 the last piece ends at 0. `solve FOLDER --start P2/weights` learns the evaluated tasks from a piece. The variants
 `composed`, `changed` and `heavy` also learn rules of the data folder's `more-rules` (see benchmarks/more_rules.py).
+
+Ways of learning the evaluated tasks from given weights, as `solve-to-end FOLDER --start P2/weights --seed 0`:
+solve           as `charm solve`: 256 views, half of the updates rehearse real pairs until the rates fall
+solve-to-end    rehearses while the rates fall, too
+solve-16, -64   learn at most as many views of a task
+mixed-50        the new tasks have half of the tokens, the rest are real and generated pairs of the base's rules
+mixed-50-few    of these, at most 30 generated pairs of a rule: what could be shipped with the model
+...-anchored    shared weights decay towards the start instead of zero; ...-held: ten times as fast
 
 Variants of one question start at the same moment (`--at`, in seconds since 1970) and end after the same seconds, in
 which they share the GPU, so their updates differ by their cost alone.
@@ -22,29 +31,32 @@ from __future__ import annotations
 import argparse
 import json
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from charm.arc.presets import preset
 from charm.arc.run import arc_job
+from charm.config import to_json
 from charm.devices import Place, place
-from charm.evaluation.predict import Request, predict
+from charm.evaluation.predict import JUDGES, Request, contested, log_likelihoods, predict, search_answers
+from charm.evaluation.protocols import ORDERS, Ballot
+from charm.evaluation.ranking import Judgements, Opinion, pool_opinions, rank
 from charm.evaluation.scoring import score_grids
-from charm.files import write_atomically
-from charm.models.model import CharmModel
+from charm.files import read_sealed, write_atomically
+from charm.models.model import TRAINING, CharmModel, read_model_config
 from charm.models.writer.config import WriterConfig
 from charm.models.writer.network import Writer
 from charm.paths import data_dir, released_model
-from charm.runs.settings import TrainConfig
-from charm.runs.votes import Votes
+from charm.runs.settings import TrainConfig, solving_config
+from charm.runs.votes import merge
 from charm.solving.options import SolveOptions, WriterRecipe
-from charm.solving.solution import ranked_answers
+from charm.solving.solution import CANDIDATES
 from charm.solving.solver import choose
 from charm.solving.starts import NewVectors, rate_at
 from charm.tasks.augment import draw_views
@@ -52,19 +64,28 @@ from charm.tasks.batch import PairBank
 from charm.tasks.dataset import DataConfig, Dataset, TaskSet, answers_of, assemble, load_dataset, load_task_set
 from charm.tasks.instances import Instances
 from charm.tasks.keyed import Numbers
+from charm.tasks.keys import MemoryConfig
 from charm.tasks.pairs_file import load_pairs, read_manifest
+from charm.tasks.pairs_file import pack_pairs as pack_block
 from charm.tasks.sampling import SWAPS, Mixture
 from charm.tasks.sequences import pack_pairs, sequence_lengths
 from charm.tasks.sources import load_source
 from charm.tasks.task import Pair, Task, questions_of
+from charm.training.adaptation import shared_parameters
+from charm.training.forms import Form
+from charm.training.learner import Learner
+from charm.training.optimizers import OptimizerSet
 
 EVALUATED = "arc1/evaluation"
 PARTS = {"1-48": (0, 48), "49-100": (48, 52), "101-250": (100, 150), "251-400": (250, 150)}  # by hash: skipped, taken
+ALL_TASKS = 400
 PROBED = (0.25, 0.5, 0.75)  # of the time, and at its end
 VIEWS = 16  # that a probe reads
 READ_AT_ONCE = 65_536  # tokens
 SOLVE_TOKENS = 32_768  # of an update
 LEARNED_VIEWS = 256
+FEW_PAIRS = 30
+BASE_DATA = DataConfig(balanced=True, fixed_colors="output-only")
 
 Line = dict[str, Any]
 
@@ -85,6 +106,10 @@ class Setting:
     rates: tuple[float, float] | None = None
     """Share of the full rates at the start and at the end of the time; None: the variant's own."""
     seed: int = 0
+
+    @property
+    def begin(self) -> Path:
+        return self.start or released_model()
 
 
 @dataclass
@@ -141,7 +166,8 @@ def probe_unseen(model: CharmModel, data: Dataset, tasks: list[Task], views: int
         for values in (wrong_N == 0, nats_N / tokens_N)
     )
     line: Line = {"exact by output": [round(float(one), 4) for one in exact_Q]}
-    for name, (skip, count) in {**PARTS, "all": (0, 0)}.items():
+    parts = PARTS if len(tasks) == ALL_TASKS else {}
+    for name, (skip, count) in {**parts, "all": (0, 0)}.items():
         chosen = {task.id for task in choose(tasks, count, skip=skip)}
         inside = np.array([task in chosen for task, _ in with_answers])
         line[f"{name}: a view"] = round(100 * float(exact_Q[inside].mean()), 2)
@@ -195,55 +221,123 @@ def mix(data: Dataset, share: float) -> None:
     print(f"evaluated tasks have {totals[True] / sum(totals.values()):.1%} of the tokens", flush=True)
 
 
-def base_config(kernels: str) -> TrainConfig:
+def base_config(setting: Setting) -> TrainConfig:
+    """Return the base's recipe without dropout, with the shape of the weights that it continues from."""
     config = preset("base")
+    if setting.start:
+        found, _ = read_model_config(setting.start / "config.json")
+        assert isinstance(found.memory, MemoryConfig)
+        config = replace(config, reasoner=found.reasoner, memory=found.memory)
     assert isinstance(config.reasoner, WriterConfig)
-    reasoner = replace(config.reasoner, dropout=0.0, kernels=kernels)  # type: ignore[arg-type]
-    data = replace(config.data, partial=True, synthetic_view_count=20)
+    reasoner = replace(config.reasoner, dropout=0.0, kernels=setting.kernels)  # type: ignore[arg-type]
+    data = replace(config.data, partial=True, synthetic_view_count=20, augment=drawn_as(setting.begin).augment)
     return replace(config, reasoner=reasoner, data=data)
 
 
-def train_variant(config: TrainConfig, setting: Setting, warmup: int, cooldown: float, data: Dataset) -> Variant:
+def drawn_as(start: Path) -> DataConfig:
+    """Return how the views were drawn that these weights were trained on."""
+    path = start / TRAINING
+    return solving_config(start, start, read_sealed(path)).data if path.exists() else BASE_DATA
+
+
+def train_variant(
+    config: TrainConfig, setting: Setting, warmup: int, cooldown: float, data: Dataset, held: float = 0.0
+) -> Variant:
     """Return a run whose rates follow the clock."""
     job = arc_job(config, setting.here, lambda text: print(text, flush=True), data)
     recipe = WriterRecipe(warmup=warmup, cooldown=0.0 if setting.rates else cooldown)
     first, last = setting.rates or (1.0, 1.0)
     job.learner.rate = lambda update, passed: rate_at(recipe, update, passed) * (first + (last - first) * passed)
+    if held:
+        anchor(job.learner, held)
     job.compile()
+    job.model.trained_by = {"domain": config.domain, **to_json(config)}
     return Variant(job.model, data, lambda passed: job.learner.update(passed), lambda: {})
 
 
-def mixed(share: float, lr: float = 5e-4, task_lr: float = 1e-2, cooldown: float = 0.4) -> Any:
-    """Continue the released base on a mixture in which the new tasks have this share of the tokens, to the end."""
+class Anchor(Form):
+    """Decoupled weight decay towards where shared weights start, instead of zero, `times` as fast."""
+
+    def __init__(self, shared: Mapping[str, nn.Parameter], optimizers: OptimizerSet, times: float) -> None:
+        super().__init__(shared)
+        anchored = {id(parameter) for parameter in shared.values()}
+        self.groups = []
+        for group in (group for one in optimizers.all for group in one.param_groups):
+            if not anchored >= {id(parameter) for parameter in group["params"]}:
+                continue  # tasks' vectors
+            starts = [parameter.detach().clone() for parameter in group["params"]]
+            self.groups.append((group, times * group["weight_decay"], starts))
+            group["weight_decay"] = 0.0
+
+    @torch.no_grad()
+    def after_step(self) -> None:
+        for group, decay, starts in self.groups:
+            away = torch._foreach_sub(group["params"], starts)
+            torch._foreach_mul_(away, group["lr"] * decay)
+            torch._foreach_sub_(group["params"], away)
+
+
+def anchor(learner: Learner, times: float) -> None:
+    learner.form = Anchor(shared_parameters(learner.model, "full"), learner.optimizers, times)
+
+
+def mixed(
+    share: float, lr: float = 5e-4, task_lr: float = 1e-2, cooldown: float = 0.4, held: float = 0.0, few: int = 0
+) -> Any:
+    """Continue a base on a mixture in which the new tasks have this share of the tokens, to the end.
+
+    With `held` the shared weights are anchored to the base; `few` is the most generated pairs of a rule.
+    """
 
     def make(setting: Setting) -> Variant:
-        config = base_config(setting.kernels)
+        config = base_config(setting)
         data_config = replace(config.data, evaluate=(EVALUATED,), evaluate_repeats=1, views=LEARNED_VIEWS)
         optimizer = replace(config.optimizer, lr=lr, factor_lr=task_lr, ema=0.0)
-        config = replace(config, data=data_config, optimizer=optimizer, start=str(setting.start or released_model()))
+        config = replace(config, data=data_config, optimizer=optimizer, start=str(setting.begin), seed=setting.seed)
         config = config.sized(tokens=setting.tokens or SOLVE_TOKENS)
-        data = load_dataset(data_config)
+        tasks = replace(load_task_set(data_config), evaluate=tuple(task.blind() for task in setting.tasks))
+        if few:
+            made = (
+                (rule, pack_block(block.pairs()[:few], block.index[:few].tolist())) for rule, block in tasks.synthetic
+            )
+            tasks = replace(tasks, synthetic=tuple(made))
+        data = assemble(tasks, data_config)
         mix(data, share)
-        variant = train_variant(config, setting, 20, cooldown, data)
+        variant = train_variant(config, setting, 20, cooldown, data, held)
         variant.probe = lambda: probe_unseen(variant.model, data, setting.tasks, setting.views)
         return variant
 
     return make
 
 
-def solve_now(setting: Setting) -> Variant:
-    """Learn as `charm solve` does: half of the updates rehearse real pairs, none while rates fall."""
-    here, tasks = setting.here, setting.tasks
-    model = CharmModel.from_pretrained(setting.start or released_model(), here.device)
-    writer = writer_of(model)
-    writer.config = replace(writer.config, kernels=setting.kernels)  # type: ignore[arg-type]
-    compiled = "on" if here.device.type == "cuda" else "off"
-    recipe = WriterRecipe(tokens=setting.tokens or SOLVE_TOKENS, rehearse=0.5, compile=compiled)  # type: ignore[arg-type]
-    data_config = DataConfig(views=LEARNED_VIEWS, balanced=True, fixed_colors="output-only")
-    start = NewVectors(model, data_config, SolveOptions(budget=480, writer=recipe, seed=setting.seed), here)
-    data = start.prepare(tasks, 480)
-    learning = start.adaptation()
-    return Variant(start.model, data, learning.update, lambda: probe_unseen(start.model, data, tasks, setting.views))
+def solved(views: int = LEARNED_VIEWS, to_end: bool = False, held: float = 0.0) -> Any:
+    """Learn as `charm solve` does: half of the updates rehearse real pairs, none while rates fall unless `to_end`."""
+
+    def make(setting: Setting) -> Variant:
+        if setting.rates:
+            raise SystemExit("--rates is for bases; a solve has rates of its own")
+        here, tasks = setting.here, setting.tasks
+        model = CharmModel.from_pretrained(setting.begin, here.device)
+        writer = writer_of(model)
+        writer.config = replace(writer.config, kernels=setting.kernels)  # type: ignore[arg-type]
+        compiled = "on" if here.device.type == "cuda" else "off"
+        tokens = setting.tokens or SOLVE_TOKENS
+        recipe = WriterRecipe(tokens=tokens, rehearse=0.5, compile=compiled, views=views)  # type: ignore[arg-type]
+        options = SolveOptions(budget=480, writer=recipe, seed=setting.seed)
+        start = NewVectors(model, drawn_as(setting.begin), options, here)
+        data = start.prepare(tasks, 480)
+        learning = start.adaptation()
+        if to_end:
+            focused = learning.focused
+            learning.focused = lambda passed: focused(0.0)  # type: ignore[method-assign]
+        if held:
+            anchor(learning, held)
+        start.model.trained_by = model.trained_by
+        return Variant(
+            start.model, data, learning.update, lambda: probe_unseen(start.model, data, tasks, setting.views)
+        )
+
+    return make
 
 
 def cooked(more: str | None = None, **changes: Any) -> Any:
@@ -253,7 +347,7 @@ def cooked(more: str | None = None, **changes: Any) -> Any:
     """
 
     def make(setting: Setting) -> Variant:
-        config = base_config(setting.kernels)
+        config = base_config(setting)
         own = {name: changes[name] for name in ("reasoner", "memory", "optimizer", "data") if name in changes}
         for name, values in own.items():
             config = replace(config, **{name: replace(getattr(config, name), **values)})
@@ -299,11 +393,18 @@ def fresh_pairs(tasks: set[str]) -> dict[str, list[Pair]]:
 
 LARGE = {"width": 512, "heads": 8}
 VARIANTS: dict[str, Any] = {
-    "solve": solve_now,
+    "solve": solved(),
+    "solve-16": solved(views=16),
+    "solve-64": solved(views=64),
+    "solve-to-end": solved(to_end=True),
+    "solve-anchored": solved(held=1.0),
     "mixed-06": mixed(0.06),
     "mixed-14": mixed(0.14),
     "mixed-30": mixed(0.30),
     "mixed-50": mixed(0.50),
+    "mixed-50-few": mixed(0.50, few=FEW_PAIRS),
+    "mixed-50-anchored": mixed(0.50, held=1.0),
+    "mixed-50-held": mixed(0.50, held=10.0),
     "mixed-30-slow-task": mixed(0.30, task_lr=3e-3),
     "mixed-30-fast": mixed(0.30, lr=1e-3),
     "mixed-30-long-fall": mixed(0.30, lr=1e-3, cooldown=0.8),
@@ -329,12 +430,11 @@ def learn(name: str, options: argparse.Namespace) -> None:
     """Learn a variant for some seconds, and write what was measured and its weights."""
     seconds, out = options.seconds, options.folder
     out.mkdir(parents=True, exist_ok=True)
-    tasks = list(load_source(EVALUATED).tasks)
+    tasks = choose(list(load_source(EVALUATED).tasks), options.count, skip=options.skip)
     with place(options.device) as here:
         began = time.monotonic()
-        variant: Variant = VARIANTS[name](
-            Setting(here, options.kernels, tasks, options.tokens, options.probe_views, options.start, options.rates)
-        )
+        how = (options.tokens, options.probe_views, options.start, options.rates, options.seed)
+        variant: Variant = VARIANTS[name](Setting(here, options.kernels, tasks, *how))
         print(f"{name}: ready after {time.monotonic() - began:.0f} s", flush=True)
         for _ in range(6 if here.device.type == "cuda" else 1):  # kernels are built, and the update is recorded
             variant.update(0.0)
@@ -384,12 +484,13 @@ def show(name: str, line: Line) -> None:
     print(f"{name} {json.dumps(short)}", flush=True)
 
 
-def vote(folder: Path, others: Sequence[Path], views: int, device: str, count: int, skip: int) -> None:
+def vote(options: argparse.Namespace) -> None:
     """Score the votes of a variant's weights on evaluated tasks, ranked as `charm solve` ranks them.
 
-    The weights in other folders vote together with them.
+    The weights in other folders vote together with them. With a search, the same votes are scored with and without it.
     """
-    tasks = choose(list(load_source(EVALUATED).tasks), count, skip=skip)
+    folder, views, least = options.folder, options.views, options.search
+    tasks = choose(list(load_source(EVALUATED).tasks), options.count, skip=options.skip)
     config = replace(
         preset("base").data,
         train=(),
@@ -400,21 +501,57 @@ def vote(folder: Path, others: Sequence[Path], views: int, device: str, count: i
         tasks=tuple(task.id for task in tasks),
         without=(),
     )
-    with place(device) as here:
-        began, votes = time.monotonic(), list[Votes]()
-        for each in (folder, *others):
+    folders = [folder, *options.others]
+    names = "+".join(each.name for each in folders)
+    with place(options.device) as here:
+        began, searching, contested_tasks = time.monotonic(), 0.0, 0
+        opinions: list[Opinion] = []
+        searched: list[Opinion] = []
+        for each in folders:
             model = CharmModel.from_pretrained(each / "weights", here.device)
-            data = load_dataset(config, model.instances.copy())
+            data = load_dataset(replace(config, augment=drawn_as(each / "weights").augment), model.instances.copy())
             model.grow(data.instances)
-            votes += predict(Request(model, data, model.config.reasoner.voting_steps, views), here).values()
-        ranked = ranked_answers(model, data, dict(enumerate(votes)))
-        grids = {question: [one.grid for one in some] for question, some in ranked.items()}
-        scores = score_grids(grids, answers_of(tasks))
-        names = "+".join(each.name for each in (folder, *others))
-        found = {"folder": names, "views": views, "seconds": time.monotonic() - began, **scores.to_json()}
-        with_others = "".join(f"_{each.name}" for each in others)
-        write_atomically(folder / f"votes_{views}{with_others}.json", json.dumps(found) + "\n")
-        print({key: value for key, value in found.items() if not isinstance(value, list)}, flush=True)
+            judgements: Judgements = {}
+            (votes,) = predict(Request(model, data, (1,), views, judgements=judgements), here).values()
+            judges = min(views, JUDGES)
+            for other in opinions:
+                log_likelihoods(model, data, other.votes.candidates, judges, judgements)
+            opinions.append(Opinion(votes, judgements, merge([]).candidates))
+            if least:
+                before = time.monotonic()
+                open_Q = contested(pool_opinions(opinions)[0], len(data.questions))
+                found = search_answers(model, data, open_Q, least)
+                log_likelihoods(model, data, found, judges, judgements)
+                for other in searched:
+                    log_likelihoods(model, data, other.found, judges, judgements)
+                searched.append(Opinion(votes, judgements, found))
+                contested_tasks = max(contested_tasks, len({data.questions[n].task_id for n in open_Q.tolist()}))
+                searching += time.monotonic() - before
+        seconds = time.monotonic() - began - searching
+        with_others = "".join(f"_{each.name}" for each in options.others)
+        found_by = {"": (opinions, seconds)}
+        if least:
+            found_by["_searched"] = (searched, seconds + searching)
+            print(f"{contested_tasks} contested tasks, {sum(len(one.found) for one in searched)} answers found")
+        for kind, (some, took) in found_by.items():
+            scores = {rule: scores_of(some, data, tasks, rule) for rule in ("likelihood", "likelihood alone")}
+            for rule, (metrics, _) in scores.items():
+                numbers = {f"pass@{k}": round(100 * metrics[f"pass@{k}"], 2) for k in (1, 2, 1000)}
+                print(f"{names}{kind}, {rule}: {json.dumps(numbers)} in {took:.1f} s", flush=True)
+            record = {"folder": names + kind, "views": views, "seconds": took, **scores["likelihood"][1]}
+            write_atomically(folder / f"votes_{views}{with_others}{kind}.json", json.dumps(record) + "\n")
+
+
+def scores_of(
+    opinions: Sequence[Opinion], data: Dataset, tasks: list[Task], rule: str
+) -> tuple[dict[str, float], Line]:
+    """Return the metrics, and all scores, of pooled opinions ranked by votes x likelihood or by likelihood alone."""
+    ORDERS["likelihood alone"] = lambda weight_K, confidence_K: confidence_K
+    votes, found = pool_opinions(opinions)
+    best = rank([Ballot(votes)], data.questions, rule, found).best(CANDIDATES + 1)
+    grids = {question: [one.grid for one in some if one.grid.size] for question, some in best.items()}
+    scores = score_grids(grids, answers_of(tasks))
+    return scores.metrics, scores.to_json()
 
 
 def gather(folder: Path, out: Path) -> None:
@@ -471,12 +608,13 @@ def main() -> None:
     parser.add_argument("--probe-views", type=int, default=VIEWS)
     parser.add_argument("--views", type=int, default=32)
     parser.add_argument("--others", type=Path, nargs="*", default=[], help="weights that vote together with these")
+    parser.add_argument("--search", type=float, default=0.0, help="least probability of answers that are searched for")
     parser.add_argument("--count", type=int, default=0)
     parser.add_argument("--skip", type=int, default=0)
     parser.add_argument("--device", default="cuda")
     options = parser.parse_args()
     if options.what == "vote":
-        vote(options.folder, options.others, options.views, options.device, options.count, options.skip)
+        vote(options)
     elif options.what == "gather":
         gather(options.folder, options.record)
     else:

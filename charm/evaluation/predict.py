@@ -24,10 +24,11 @@ from charm.config import at_least
 from charm.devices import Place
 from charm.errors import CharmError
 from charm.evaluation.decode import collect
+from charm.evaluation.ranking import Judgements
 from charm.models.model import CharmModel
 from charm.models.network import AskedBatch, Together
 from charm.runs.archive import Header, answers_alike, is_finished, pass_folder, read_votes, same_run, write_votes
-from charm.runs.votes import Candidates, Votes, merge
+from charm.runs.votes import Candidates, Votes, log_odds, merge
 from charm.tasks.batch import PairBank
 from charm.tasks.dataset import Dataset
 from charm.tasks.keyed import Numbers
@@ -35,9 +36,7 @@ from charm.tasks.task import Pair
 
 SAVE_SECONDS = 120.0  # of work that a kill may cost
 JUDGES = 16  # views that judge, at most
-
-# Log-probability by question, hash of the candidate and row of the judge.
-Judgements = dict[tuple[int, int, int], float]
+SEARCHED = 4  # views of a question that search
 
 
 class Jobs(NamedTuple):
@@ -222,6 +221,35 @@ def _only(votes: Votes, done: Numbers) -> Votes:
     return votes.select(kept)
 
 
+def contested(votes: Votes, questions: int) -> Numbers:
+    """Return the questions whose leading answer has less than half of the votes, and those without votes."""
+    cast_Q = np.bincount(votes.question_V, minlength=questions)
+    most_Q = np.zeros(questions, np.int64)
+    votes_K = np.bincount(votes.candidate_V, minlength=len(votes.candidates)) * (votes.candidates.area_K > 0)
+    np.maximum.at(most_Q, votes.candidates.question_K, votes_K)
+    return np.flatnonzero(2 * most_Q < np.maximum(cast_Q, 1))
+
+
+def search_answers(
+    model: CharmModel, data: Dataset, question_Q: Numbers, least: float, stop: Callable[[], bool] = lambda: False
+) -> Candidates:
+    """Return all answers that one of the first `SEARCHED` views of these questions gives at least this probability.
+
+    Once `stop()` is true, those found so far.
+    """
+    rows = [data.question_rows(data.questions[number], SEARCHED) for number in question_Q.tolist()]
+    question_N = np.repeat(question_Q, [len(some) for some in rows])
+    row_N = np.concatenate([np.zeros(0, np.int64), *rows]).astype(np.int64)
+    codes, device = data.instances.table()[1].astype(np.int64), model.reasoner.tokens.device
+    parts = []
+    for at_M, answer_MT, sure_M in model.reasoner.search(model, data, question_N, row_N, least, stop):
+        if len(at_M):
+            question, row = (torch.from_numpy(column[at_M]).to(device) for column in (question_N, row_N))
+            parts.append(collect(answer_MT, sure_M, question, torch.from_numpy(codes[row_N[at_M]]), row, 1))
+    found = merge(parts)
+    return found.select(found.candidates.area_K[found.candidate_V] > 0).candidates
+
+
 def judge_votes(
     model: CharmModel, data: Dataset, votes: Votes, views: int | None, known: Judgements | None = None
 ) -> Votes:
@@ -231,9 +259,7 @@ def judge_votes(
     """
     views = min(views or JUDGES, JUDGES)
     likely_KJ = log_likelihoods(model, data, votes.candidates, views, known)
-    mean_K = np.minimum(np.nanmean(likely_KJ.astype(np.float64), axis=1), -1e-12)
-    with np.errstate(divide="ignore"):
-        logit_K = mean_K - np.log(-np.expm1(mean_K))
+    logit_K = log_odds(np.nanmean(likely_KJ.astype(np.float64), axis=1))
     return replace(votes, logit_V=logit_K.astype(np.float32)[votes.candidate_V])
 
 

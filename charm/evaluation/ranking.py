@@ -5,6 +5,9 @@ voting rule (`charm.evaluation.protocols.ORDERS`) comes before these. A 0 x 0 gr
 a candidate like any other, as in the reference evaluator. Sums are taken in an order that the votes' content alone
 decides, so the ranking is bit for bit the same whatever the order of files, ranks or batches.
 
+Several models may vote: `pool_opinions`. A candidate that no view wrote, but a search found, has no votes. Instead of
+them it has a weight, the votes that could be expected if each view drew its answer by chance (`Found`).
+
 A submission has ARC Prize's format: {task: [{"attempt_1": grid, "attempt_2": grid}, ...]} in test order.
 
     K  candidates of all questions, each question's best first      V  votes of one ballot
@@ -14,7 +17,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -23,7 +26,7 @@ import numpy.typing as npt
 from charm.errors import CharmError
 from charm.evaluation.protocols import ORDERS, Ballot
 from charm.files import write_atomically
-from charm.runs.votes import Candidates, pool, probability
+from charm.runs.votes import Candidates, Votes, log_odds, merge, pool, probability, select_candidates
 from charm.tasks.task import Grid, Question
 
 JsonGrid = list[list[int]]
@@ -33,6 +36,61 @@ ATTEMPTS = ("attempt_1", "attempt_2")
 # The format demands a grid. Kaggle's sample submission has this one, and no public task has it as an answer.
 # Whether a test input has an answer is in the log of a solve: a private task may have this grid.
 NO_ANSWER: JsonGrid = [[0, 0], [0, 0]]
+
+
+# Log-probability by question, hash of the candidate and row of the judge.
+Judgements = dict[tuple[int, int, int], float]
+
+
+@dataclass(frozen=True, eq=False)
+class Opinion:
+    """What one model says: its votes, what its views think of candidates, and answers that a search found."""
+
+    votes: Votes
+    judgements: Judgements
+    """Of candidates, those of other models among them; empty if the model does not judge."""
+    found: Candidates
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """Candidates that no view wrote, each once."""
+
+    candidates: Candidates
+    weight_K: npt.NDArray[np.float64]
+    """In place of votes."""
+    logit_K: npt.NDArray[np.float64]
+    """How likely they are, as log-odds."""
+
+
+def pool_opinions(opinions: Sequence[Opinion]) -> tuple[Votes, Found]:
+    """Return the votes of all models and what only searches found.
+
+    A candidate is as likely as the geometric mean over all views that judged it, of any model. Votes for one that none
+    judged keep what its writer thought of it. What was found weighs as many votes as could be expected of each model:
+    the mean probability over its judges, times its votes on the question.
+    """
+    votes = merge([one.votes for one in opinions])
+    table, _ = pool([votes.candidates, *(one.found for one in opinions)])
+    size, questions = len(table), int(table.question_K.max(initial=-1)) + 1
+    place_of = {name: k for k, name in enumerate(zip(table.question_K.tolist(), table.hash_K.tolist(), strict=True))}
+    total_K, judges_K, weight_K = np.zeros((3, size))
+    for one in opinions:
+        judged = [(place_of[name[:2]], likely) for name, likely in one.judgements.items() if name[:2] in place_of]
+        place_J, likely_J = np.array(judged, np.float64).reshape(-1, 2).T
+        own_K, own_total_K, chance_K = (
+            np.bincount(place_J.astype(np.int64), weights=weights, minlength=size)
+            for weights in (None, likely_J, np.exp(likely_J))
+        )
+        total_K, judges_K = total_K + own_total_K, judges_K + own_K
+        cast_Q = np.bincount(one.votes.question_V, minlength=questions)
+        weight_K += chance_K / np.maximum(own_K, 1) * cast_Q[table.question_K]
+    logit_K = log_odds(total_K / np.maximum(judges_K, 1))
+    voted = np.arange(size) < len(votes.candidates)  # they come first
+    place_V = votes.candidate_V
+    logit_V = np.where(judges_K[place_V] > 0, logit_K[place_V], votes.logit_V).astype(np.float32)
+    new = ~voted & (judges_K > 0)
+    return replace(votes, logit_V=logit_V), Found(select_candidates(table, new), weight_K[new], logit_K[new])
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,13 +138,22 @@ class Ranking:
         return {question: self.top(number, count) for number, question in enumerate(self.questions)}
 
 
-def rank(ballots: Sequence[Ballot], questions: Sequence[Question], order: str = "votes") -> Ranking:
-    """Pool the ballots and order the candidates of each question."""
+def rank(
+    ballots: Sequence[Ballot], questions: Sequence[Question], order: str = "votes", found: Found | None = None
+) -> Ranking:
+    """Pool the ballots and what searches found, and order the candidates of each question."""
     if not ballots:
         raise CharmError("there are no votes to rank")
-    candidates, place_of = pool([ballot.votes.candidates for ballot in ballots])
+    tables = [ballot.votes.candidates for ballot in ballots]
+    if found is not None:
+        tables.append(found.candidates)
+    candidates, place_of = pool(tables)
     question, hashes = candidates.question_K, candidates.hash_K
-    votes, weight, confidence, odds = _tally(ballots, place_of, len(question))
+    votes, weight, confidence, odds = _tally(ballots, place_of[: len(ballots)], len(question))
+    if found is not None:
+        without = votes[place_of[-1]] == 0
+        at, logit = place_of[-1][without], found.logit_K[without]
+        weight[at], confidence[at], odds[at] = found.weight_K[without], probability(logit), np.exp(logit)
     support = ORDERS[order](weight, confidence)
     best_first = np.lexsort((hashes, -odds, -weight, -support, question))  # the last key counts most
     place = np.empty(len(question), np.int64)
@@ -100,7 +167,7 @@ def rank(ballots: Sequence[Ballot], questions: Sequence[Question], order: str = 
         weight[best_first],
         confidence[best_first],
         tuple(ballots),
-        tuple(place[own] for own in place_of),
+        tuple(place[own] for own in place_of[: len(ballots)]),
         candidates,
         best_first,
     )
@@ -127,7 +194,7 @@ def _tally(
         weight += value * counted
         confidence += value * np.bincount(voted, weights=probability(sure), minlength=size)
         doubt += value * np.bincount(voted, weights=probability(-sure), minlength=size)
-    with np.errstate(divide="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore"):  # what a search found has no votes
         return votes, weight, confidence / weight, confidence / doubt
 
 

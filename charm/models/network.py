@@ -192,6 +192,22 @@ class Network(nn.Module):
         """
         raise NotImplementedError
 
+    def search(
+        self,
+        model: CharmModel,
+        data: Dataset,
+        question_N: Numbers,
+        row_N: Numbers,
+        least: float,
+        stop: Callable[[], bool],
+    ) -> Iterator[tuple[Numbers, Tensor, Tensor]]:
+        """Yield answers with at least this probability to questions under the views of memory rows, some at a time:
+        the place of the question of each in `question_N`, token canvases uint8 [M, T] and log-odds, until `stop()`.
+
+        Only networks that judge have this.
+        """
+        raise NotImplementedError
+
     def try_shapes(self, learning: Collection[int], voting: int) -> None:
         """Compute batches of these numbers of examples, with gradients and without, for a compiler.
 

@@ -102,7 +102,7 @@ class Votes:
         voted_K = np.zeros(len(self.candidates), bool)
         voted_K[candidate_V] = True
         return Votes(
-            _select_candidates(self.candidates, voted_K),
+            select_candidates(self.candidates, voted_K),
             (np.cumsum(voted_K) - 1)[candidate_V].astype(np.int32),
             self.row_V[keep_V],
             self.logit_V[keep_V],
@@ -113,6 +113,13 @@ class Votes:
 def probability(logit: npt.ArrayLike) -> npt.NDArray[np.float64]:
     """Compute the sigmoid in float64, accurate to rounding for small results and without overflow."""
     return np.exp(-np.logaddexp(0.0, -np.asarray(logit, np.float64)))
+
+
+def log_odds(log_probability: npt.ArrayLike) -> npt.NDArray[np.float64]:
+    """Return log(p / (1 - p)) from log p in float64, finite for a certain p."""
+    log_p = np.minimum(np.asarray(log_probability, np.float64), -1e-12)
+    with np.errstate(divide="ignore"):
+        return log_p - np.log(-np.expm1(log_p))
 
 
 def merge(parts: Sequence[Votes]) -> Votes:
@@ -130,7 +137,7 @@ def pool(tables: Sequence[Candidates]) -> tuple[Candidates, list[npt.NDArray[np.
     question_K, hash_K = (np.concatenate([getattr(one, name) for one in tables]) for name in ("question_K", "hash_K"))
     is_first, place = distinct(question_K, hash_K)
     ends = np.cumsum([len(table) for table in tables])[:-1]
-    own = [_select_candidates(table, kept) for table, kept in zip(tables, np.split(is_first, ends), strict=True)]
+    own = [select_candidates(table, kept) for table, kept in zip(tables, np.split(is_first, ends), strict=True)]
     names = ("question_K", "hash_K", "shape_K2", "cells")
     return Candidates(*(np.concatenate([getattr(one, name) for one in own]) for name in names)), np.split(place, ends)
 
@@ -150,7 +157,8 @@ def distinct(
     return is_first, place
 
 
-def _select_candidates(table: Candidates, keep_K: npt.NDArray[np.bool_]) -> Candidates:
+def select_candidates(table: Candidates, keep_K: npt.NDArray[np.bool_]) -> Candidates:
+    """Keep only the marked candidates."""
     if keep_K.all():
         return table
     cells = table.cells[np.repeat(keep_K, table.area_K)]

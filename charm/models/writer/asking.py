@@ -17,6 +17,7 @@ from charm.errors import CharmError
 from charm.models.network import AskedBatch, Asking, Together, log_odds
 from charm.models.writer.decoding import SIZES, TOKENS, Decoder, decodes
 from charm.models.writer.network import Writer
+from charm.models.writer.searching import search
 from charm.models.writer.writing import grid_tokens, guesses, inference_copy, questions, write
 from charm.tasks.batch import PairBank
 from charm.tasks.canvas import FULL_SIDE
@@ -172,6 +173,36 @@ def write_answers(writer: Writer, asked: AskedBatch, limit: int | Tensor = LONGE
 
 def _as_canvases(answer_NA: Tensor, sure_N: Tensor) -> tuple[Tensor, Tensor]:
     return to_canvas(answer_NA.long(), FULL_SIDE), log_odds(sure_N.clamp(max=0.0))
+
+
+@torch.inference_mode()
+def search_answers(
+    writer: Writer,
+    model: CharmModel,
+    data: Dataset,
+    question_N: Numbers,
+    row_N: Numbers,
+    least: float,
+    stop: Callable[[], bool],
+) -> Iterator[tuple[Numbers, Tensor, Tensor]]:
+    """Yield all answers with at least this probability to questions under views, short ones first, until `stop()`.
+
+    Each batch has room for as many prefixes as there can be at once.
+    """
+    writer, device = inference_copy(writer), writer.tokens.device
+    likely_N = likely_lengths(data)[question_N]
+    limit_N = answer_limit(likely_N)
+    bank, keys = data.question_bank.to(device), data.keys().to(device)
+    order = np.argsort(likely_N, kind="stable")
+    while len(order) and not stop():
+        size = max(1, int(at_once(writer, likely_N[order], device, len(order)) * least))
+        chosen, order = order[:size], order[size:]
+        about = (question_N[chosen], row_N[chosen], limit_N[chosen])
+        question, row, limit = (torch.from_numpy(np.asarray(one, np.int64)).to(device) for one in about)
+        ends_N = (2 + grid_tokens(bank, keys, question, row)[:, 0]).cumsum(0)
+        pack = pack_pairs(bank, keys, question, row, ends_N, int(ends_N[-1]))
+        number_M, answer_MA, likely_M = search(writer, *questions(pack), model.task(row), limit, least, stop)
+        yield chosen[number_M.cpu().numpy()], *_as_canvases(answer_MA, likely_M)
 
 
 @torch.inference_mode()

@@ -170,6 +170,19 @@ class Writer(Network):
 
         return log_likelihoods(self, model, pairs, keys, pair_N, row_N)
 
+    def search(
+        self,
+        model: CharmModel,
+        data: Dataset,
+        question_N: Numbers,
+        row_N: Numbers,
+        least: float,
+        stop: Callable[[], bool],
+    ) -> Iterator[tuple[Numbers, Tensor, Tensor]]:
+        from charm.models.writer.asking import search_answers
+
+        return search_answers(self, model, data, question_N, row_N, least, stop)
+
     def update_size(self, data: Dataset, tasks: int, asked: int, place: Place) -> int:
         """Return the tokens in each update: as asked, or by device and number of tasks."""
         longest = longest_sequence(data)

@@ -71,20 +71,15 @@ def write(
     """
     writer = inference_copy(writer)
     (count, longest), device = token_NL.shape, token_NL.device
-    past = _Past(writer, longest - length_N, longest)
-    at_L = torch.arange(longest, device=device)
-    last_L = at_L if writer.config.reads == "forward" else torch.full_like(at_L, longest - 1)
-    read = past.attention(at_L.expand(count, -1), last_L.expand(count, -1), longest)
-    after_NL3 = F.pad(place_NL3[:, 1:], (0, 0, 0, 1), value=1)  # an answer begins at (1, 1, 1)
-    newest = Last(lambda x_NLD: x_NLD[:, -1:], read)
-    logits_NV = writer(token_NL, place_NL3, after_NL3, task_ND[:, None], turned(read), newest)[:, -1]
+    past = Past(writer, longest - length_N, longest)
+    logits_NV = read_questions(writer, past, token_NL, place_NL3, task_ND)
 
     limit_N = torch.as_tensor(limit, device=device).expand(count)
     most = int(limit_N.max())
     draft_NA = token_NL.new_full((count, 1), END) if draft_NA is None else draft_NA[:, :most]
     place_NB3, at_A = _places(draft_NA), torch.arange(draft_NA.shape[1], device=device)
     position_NA = (longest + at_A).expand(count, -1)
-    read = past.attention(position_NA, position_NA, _rounded(longest + len(at_A)))
+    read = past.attention(position_NA, position_NA, rounded(longest + len(at_A)))
     more_NAV = writer(draft_NA, place_NB3[:, :-1], place_NB3[:, 1:], task_ND[:, None], turned(read))
     logits_NBV = torch.cat([logits_NV[:, None], more_NAV], dim=1)  # of each token of the draft, and one more
     best_NB = logits_NBV.log_softmax(-1).max(-1)
@@ -120,14 +115,30 @@ def write(
         ended_N[number_N] |= open_N & (token_N == END)
         written_N = written_N + open_N
         open_N = open_N & (token_N != END) & (written_N < limit_N)
-        row_N, column_N, part_N = place_N3.unbind(1)
-        closes_N = token_N == BOUNDARY
-        after_N3 = torch.stack([row_N + closes_N, torch.where(closes_N, 1, column_N + 1), part_N], dim=1)
+        after_N3 = place_after(token_N, place_N3)
         room += 1
-        read = past.attention(kept_N[:, None], kept_N[:, None], _rounded(room))
+        read = past.attention(kept_N[:, None], kept_N[:, None], rounded(room))
         asked = (token_N[:, None], place_N3[:, None], after_N3[:, None], task_ND[:, None])
         logits_NV, place_N3, kept_N = writer(*asked, turned(read))[:, -1], after_N3, kept_N + 1
     return answer_NA, torch.where(ended_N, sure_N, -math.inf)
+
+
+def read_questions(writer: Writer, past: Past, token_NL: Tensor, place_NL3: Tensor, task_ND: Tensor) -> Tensor:
+    """Read questions, whose keys and values `past` keeps; return the logits [N, V] of the answers' first tokens."""
+    count, longest = token_NL.shape
+    at_L = torch.arange(longest, device=token_NL.device)
+    last_L = at_L if writer.config.reads == "forward" else torch.full_like(at_L, longest - 1)
+    read = past.attention(at_L.expand(count, -1), last_L.expand(count, -1), longest)
+    after_NL3 = F.pad(place_NL3[:, 1:], (0, 0, 0, 1), value=1)  # an answer begins at (1, 1, 1)
+    newest = Last(lambda x_NLD: x_NLD[:, -1:], read)
+    return writer(token_NL, place_NL3, after_NL3, task_ND[:, None], turned(read), newest)[:, -1]
+
+
+def place_after(token_N: Tensor, place_N3: Tensor) -> Tensor:
+    """Return where the tokens of answers are that follow these at these places."""
+    row_N, column_N, part_N = place_N3.unbind(1)
+    closes_N = token_N == BOUNDARY
+    return torch.stack([row_N + closes_N, torch.where(closes_N, 1, column_N + 1), part_N], dim=1)
 
 
 def _places(token_NA: Tensor) -> Tensor:
@@ -157,14 +168,14 @@ def inference_copy(writer: Writer) -> Writer:
     return copied
 
 
-class _Past:
+class Past:
     """Keys and values of every layer application for all tokens so far; nothing before a question is seen."""
 
     def __init__(self, writer: Writer, before_N: Tensor, longest: int) -> None:
         config = writer.config
         self.before_N, self.most = before_N, longest + LONGEST_ANSWER
         applications = config.recurrences * len(writer.layers)
-        shape = (2, applications, len(before_N), config.heads, _rounded(longest + 1), config.head_width)
+        shape = (2, applications, len(before_N), config.heads, rounded(longest + 1), config.head_width)
         self.kept = torch.zeros(shape, dtype=writer.compute_dtype, device=before_N.device)
 
     def attention(self, position_NG: Tensor, last_NG: Tensor, room: int) -> Mix:
@@ -175,7 +186,7 @@ class _Past:
         have = self.kept.shape[4]
         if room > have:  # twice as much, or what the longest answer needs
             more = max(room, min(2 * have, self.most), have + ROOM)
-            self.kept = F.pad(self.kept, (0, 0, 0, _rounded(more) - have))
+            self.kept = F.pad(self.kept, (0, 0, 0, rounded(more) - have))
         at_R = torch.arange(room, device=position_NG.device)
         sees_NGR = (at_R >= self.before_N[:, None, None]) & (at_R <= last_NG[..., None])
         sees_NGR |= at_R == position_NG[..., None]  # a pad at the left, so that no row of the mask is empty
@@ -193,9 +204,9 @@ class _Past:
         return attend
 
     def keep(self, open_N: Tensor) -> None:
-        """Forget all questions but these."""
+        """Forget all questions but these; they may be numbers, and one may be kept several times."""
         self.kept, self.before_N = self.kept[:, :, open_N], self.before_N[open_N]
 
 
-def _rounded(tokens: int) -> int:
+def rounded(tokens: int) -> int:
     return -(-tokens // ROOM) * ROOM
