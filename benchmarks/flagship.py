@@ -61,7 +61,16 @@ from charm.solving.solver import choose
 from charm.solving.starts import NewVectors, rate_at
 from charm.tasks.augment import draw_views
 from charm.tasks.batch import PairBank
-from charm.tasks.dataset import DataConfig, Dataset, TaskSet, answers_of, assemble, load_dataset, load_task_set
+from charm.tasks.dataset import (
+    DataConfig,
+    Dataset,
+    TaskSet,
+    answers_of,
+    assemble,
+    load_dataset,
+    load_task_set,
+    output_only_colors,
+)
 from charm.tasks.instances import Instances
 from charm.tasks.keyed import Numbers
 from charm.tasks.keys import MemoryConfig
@@ -70,7 +79,7 @@ from charm.tasks.pairs_file import pack_pairs as pack_block
 from charm.tasks.sampling import SWAPS, Mixture
 from charm.tasks.sequences import pack_pairs, sequence_lengths
 from charm.tasks.sources import load_source
-from charm.tasks.task import Pair, Task, questions_of
+from charm.tasks.task import COLORS, Pair, Task, questions_of
 from charm.training.adaptation import shared_parameters
 from charm.training.forms import Form
 from charm.training.learner import Learner
@@ -364,18 +373,23 @@ def cooked(more: str | None = None, **changes: Any) -> Any:
 
 
 def with_rules(tasks: TaskSet, config: DataConfig, more: str) -> Dataset:
-    """Return the data of tasks, and of the made rules with `more` in their names, each a puzzle of its own."""
+    """Return the data of tasks, and of the made rules with `more` in their names, each a puzzle of its own.
+
+    Rules of ARC-Heavy keep their colours, since many of them name one that inputs have.
+    """
     folder = data_dir() / MORE_RULES
     made = load_pairs(folder, [rule for rule in read_manifest(folder).tasks if more in rule])
     instances = Instances()
     for rule, block in made.items():
         some = Task(rule, tuple(block.pairs()[:8]), ())
-        instances.add(rule, draw_views(some, config.synthetic_view_count, config.seed))
+        fixed = range(COLORS) if rule.startswith(HEAVY) else output_only_colors(some)
+        instances.add(rule, draw_views(some, config.synthetic_view_count, config.seed, fixed=fixed))
     data = assemble(replace(tasks, synthetic=(*tasks.synthetic, *made.items())), config, instances)
     print(f"{len(made):,} made rules", flush=True)
     return data
 
 
+HEAVY = "heavy-"
 MORE_RULES = "more-rules"  # below the data folder: what benchmarks/more_rules.py makes
 FRESH = Path("fresh")  # below the data folder: pairs of another seed
 FRESH_PAIRS = 8

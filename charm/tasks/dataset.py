@@ -286,12 +286,15 @@ def _is_chosen(config: DataConfig, task: Task) -> bool:
     return (not config.tasks or task.id in config.tasks) and task.id not in config.without
 
 
+def output_only_colors(task: Task) -> list[int]:
+    """Return the colours of outputs that no input of the task has, but for 0: the rule names them."""
+    inputs = {color for pair in task.pairs for color in pair.input.tobytes()}
+    every = {color for pair in task.pairs for grid in pair.grids() for color in grid.tobytes()}
+    return sorted(every - inputs - {0})
+
+
 def _views(config: DataConfig, role: Role, task: Task, pool: Colors | None) -> Codes:
-    fixed: list[int] = []
-    if config.fixed_colors == "output-only":
-        inputs = {color for pair in task.pairs for color in pair.input.tobytes()}
-        every = {color for pair in task.pairs for grid in pair.grids() for color in grid.tobytes()}
-        fixed = sorted(every - inputs - {0})
+    fixed = output_only_colors(task) if config.fixed_colors == "output-only" else []
     if config.augment != "pseudo-tasks":
         draw = own_color_views if config.augment == "own-colors" else draw_views
         return draw(task, config.views, config.seed, pool, fixed)
