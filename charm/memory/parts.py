@@ -122,9 +122,8 @@ def all_gather(local: Tensor) -> Tensor:
 class Rows(MemoryModule):
     """A table [rows, columns] of parameters, initially zero.
 
-    With `sparse`, the gradient names only the rows that were read (once per read, so duplicates add up and accumulated
-    batches keep their own rows); such a table needs an optimizer that works row by row. The attribute may be switched
-    between steps. With `reserved_row`, row 0 always reads as zero and its gradient is zero.
+    With `sparse`, which may be switched between steps, the gradient names only the rows that were read, once per read;
+    such a table needs a row optimizer. With `reserved_row`, row 0 always reads as zero and its gradient is zero.
     """
 
     def __init__(self, rows: int, columns: int, sparse: bool, reserved_row: bool = False) -> None:
@@ -132,12 +131,9 @@ class Rows(MemoryModule):
         if rows < 1 or columns < 1:
             raise CharmError(f"a table needs at least 1 row and 1 column, got {rows} and {columns}")
         self.weight = nn.Parameter(torch.zeros(rows, columns))
-        self.sparse = sparse
-        self.reserved_row = reserved_row
-        self.shard: RowShard | None = None
-        """Which rows are ours, if the table is sharded over processes (`charm.memory.sharding`)."""
-        self.reader: Callable[[Tensor], Tensor] | None = None
-        """Reads rows that were fetched from other processes in advance."""
+        self.sparse, self.reserved_row = sparse, reserved_row
+        self.shard: RowShard | None = None  # which rows are ours, if processes share the table (`shard_rows`)
+        self.reader: Callable[[Tensor], Tensor] | None = None  # reads rows that were fetched in advance (`prefetch`)
 
     @property
     def size(self) -> int:
@@ -181,10 +177,6 @@ class Rows(MemoryModule):
         if self.shard is not None and name in state_dict and len(state_dict[name]) == self.shard.rows:
             state_dict = {**state_dict, name: self.shard.part(state_dict[name])}
         super()._load_from_state_dict(state_dict, prefix, *rest)
-
-    def extra_repr(self) -> str:
-        rows, columns = self.weight.shape
-        return f"{rows}, {columns}, sparse={self.sparse}, reserved_row={self.reserved_row}"
 
 
 def row_parameters(module: nn.Module) -> list[nn.Parameter]:
