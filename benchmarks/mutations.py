@@ -134,8 +134,8 @@ MUTATIONS = (
     ),
     Mutation(
         "a resumed run averages from its raw weights",
-        "averaged[names[id(p)]].to(device, copy=True) for p in",
-        "p.detach().clone() for p in",
+        "averaged[name].to(device, copy=True) for name in self.dense]",
+        "p.detach().clone() for p in self.dense.values()]",
         ("test_resume.py",),
     ),
     Mutation(

@@ -82,12 +82,10 @@ class NetworkConfig:
 
     def __post_init__(self) -> None:
         hints = get_type_hints(type(self))
-        for name in (one.name for one in fields(self)):
-            hint, value = hints[name], getattr(self, name)
-            choices = get_args(hint) if get_origin(hint) is Literal else ()
-            if choices and value not in choices:
-                raise CharmError(f"reasoner {name} must be one of {', '.join(choices)}; got {value!r}")
-            least, most = self.limits.get(name, (1, MOST))
+        for name, value in vars(self).items():
+            hint, (least, most) = hints[name], self.limits.get(name, (1, MOST))
+            if get_origin(hint) is Literal and value not in get_args(hint):
+                raise CharmError(f"reasoner {name} must be one of {', '.join(get_args(hint))}; got {value!r}")
             if hint is int and not (isinstance(value, int) and value >= least):
                 raise CharmError(f"reasoner {name} must be an integer >= {least}, got {value!r}")
             if (hint is int or name in self.limits) and not least <= value <= most:
@@ -95,10 +93,8 @@ class NetworkConfig:
         if self.width % self.heads != 0:
             raise CharmError(f"reasoner width must be divisible by its {self.heads} heads, got {self.width}")
         if self.head_width % self.rotated != 0:
-            raise CharmError(
-                f"reasoner head width {self.head_width} (width / heads) is not divisible by {self.rotated}, "
-                f"as its rotary positions need"
-            )
+            needed = f"not divisible by {self.rotated}, as its rotary positions need"
+            raise CharmError(f"reasoner head width {self.head_width} (width / heads) is {needed}")
         if not 0 < self.expansion <= MOST:
             raise CharmError(f"reasoner expansion must be positive and <= {MOST}, got {self.expansion}")
         if not 1 < self.rope_base < math.inf:
@@ -157,8 +153,6 @@ class NetworkConfig:
         return self.inner_multiple * max(1, multiples)
 
 
-# Fields of the one record that all kinds shared before each had its own; files written then still have them.
-EARLIER = frozenset(
-    {"horizon", "horizon_layers", "inner", "prefix", "ffn", "reads", "rope", "dropout", "placements"}
-    | {"halt_outputs", "vocab", "refinement_steps", "exploration", "kernels"}
-)
+# Fields of the one record that all kinds shared before each had its own; the released models still have them.
+EARLIER = {"horizon", "horizon_layers", "inner", "prefix", "ffn", "rope", "dropout", "placements"}
+EARLIER |= {"halt_outputs", "vocab", "refinement_steps", "exploration"}
