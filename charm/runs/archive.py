@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -94,10 +94,8 @@ def _header(path: Path) -> tuple[Header, int]:
     version = fields.pop("format")
     if version != FORMAT:
         raise CharmError(f"{path}: expected votes file format {FORMAT}, got {version}; delete it and evaluate again")
-    count, inputs = fields.pop("votes"), tuple(map(str, fields.pop("inputs")))
-    questions = tuple(Question(str(one["task_id"]), int(one["test_index"])) for one in fields.pop("questions"))
-    header = from_json(Header, {**fields, "questions": []}, str(path))
-    return replace(header, questions=questions, inputs=inputs), count
+    count = fields.pop("votes")
+    return from_json(Header, fields, str(path)), count
 
 
 def is_finished(

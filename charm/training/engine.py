@@ -145,16 +145,11 @@ class Engine(Generic[J]):
 
     def save(self) -> None:
         """Write a checkpoint of everything, by all processes together."""
-        writer = checkpoint.CheckpointWriter(self.out, self.step, self.place.is_main)
         record = {"step": self.step, "run": self.name, "metrics": self.logs.state(), "world": self.place.world}
         if not self.config.saves_at(self.step):
             record["stop"] = True
-        self.place.barrier()
-        with checkpoint.checkpoint_errors(writer):
-            self.job.save(writer.path)
-            self.place.barrier()
-            if self.place.is_main:
-                writer.commit(record)
+        with checkpoint.written(self.out, self.step, self.place, record) as folder:
+            self.job.save(folder)
         if self.place.is_main:
             checkpoint.prune(self.out, self.config.keep_checkpoints, self.step)
         self.place.barrier()
