@@ -1,7 +1,5 @@
 """CoSE: composed factors plus a private residual; the plain table it is compared with; the settings of both."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple

@@ -9,8 +9,6 @@ Shapes: N entries of the gradient over all ranks (one per read, duplicates inclu
 No size here depends on the data, and nothing is copied to the host, so a GPU never waits.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from typing import Any
 

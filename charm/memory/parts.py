@@ -3,8 +3,6 @@
 Shapes: B keys in a batch, D width of the memory's vectors, C columns that a row stores, N ids of one process.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

@@ -8,8 +8,6 @@ Gradients go the other way, so every owner gets all entries of its rows and its 
 In training all processes must read together, with the same number of ids.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 

@@ -6,8 +6,6 @@ Weights are float32 and are cast to the activations' type where they are used. T
 cast back before it is summed, so a block that is applied many times accumulates its gradient in float32.
 """
 
-from __future__ import annotations
-
 from functools import lru_cache
 
 import torch

@@ -4,8 +4,6 @@ A file contains the predictions of one process with one checkpoint at one refine
 protocol, so any protocol can rank the same files later.
 """
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Callable, Iterable, Mapping

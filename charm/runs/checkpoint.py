@@ -10,8 +10,6 @@
 There is no state of random generators to save: all randomness is keyed by seed and position.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

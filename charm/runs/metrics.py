@@ -1,7 +1,5 @@
 """metrics.jsonl of a run: a line every few updates, and one per evaluation."""
 
-from __future__ import annotations
-
 import json
 import time
 from collections.abc import Callable, Mapping, Sequence

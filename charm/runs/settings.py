@@ -1,10 +1,8 @@
 """All settings of a run that trains a reasoner, as one typed record, which is also its command line."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from operator import attrgetter
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Self
@@ -115,20 +113,17 @@ class RunConfig(EngineConfig):
         if self.batch % self.accumulate:
             raise CharmError(f"a batch of {self.batch} cannot be split into {self.accumulate} equal parts")
         if self.evaluate_every and self.evaluate_every % self.checkpoint_every:
-            raise CharmError(
-                f"evaluate_every ({self.evaluate_every}) must be a multiple of checkpoint_every "
-                f"({self.checkpoint_every}): evaluations run on checkpoints"
-            )
+            often = f"evaluate_every ({self.evaluate_every}) must be a multiple of checkpoint_every"
+            raise CharmError(f"{often} ({self.checkpoint_every}): evaluations run on checkpoints")
         if self.reasoner.fixed_depths:
             object.__setattr__(self, "evaluate_loops", self.reasoner.voting_steps)
         for name in self.reasoner.unused:
             path, _, last = name.rpartition(".")
             holder = attrgetter(path)(self) if path else self
-            default = next((one.default for one in fields(holder) if one.name == last), None)
-            if default is not None and (value := getattr(holder, last)) != default:
-                raise CharmError(
-                    f"reasoner kind {self.reasoner.kind} does not use {name}: it must stay {default}, got {value}"
-                )
+            default, value = getattr(type(holder), last, None), getattr(holder, last, None)
+            if value != default:
+                use = f"reasoner kind {self.reasoner.kind} does not use {name}"
+                raise CharmError(f"{use}: it must stay {default}, got {value}")
 
     def sized(self, **changes: Any) -> Self:
         """Return the configuration with these fields changed, as far as the network uses them."""
@@ -175,9 +170,8 @@ class TrainConfig(RunConfig):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.reasoner.canvas not in ("", self.data.canvas):
-            raise CharmError(
-                f"reasoner kind {self.reasoner.kind} needs data.canvas {self.reasoner.canvas}, got {self.data.canvas}"
-            )
+            needed = f"reasoner kind {self.reasoner.kind} needs data.canvas {self.reasoner.canvas}"
+            raise CharmError(f"{needed}, got {self.data.canvas}")
 
     @property
     def idle(self) -> dict[str, str]:

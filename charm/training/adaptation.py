@@ -5,8 +5,6 @@ memory's shared weights, "full" adds the reasoner; "matrices" and "feed-forward"
 Rows of other tasks never move. How shared weights move is a form (`charm.training.forms`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial

@@ -4,8 +4,6 @@ What is learned is a job. It makes one update, saves and restores itself and say
 when. `charm train NAME` makes the job of NAME's domain and runs it here.
 """
 
-from __future__ import annotations
-
 import atexit
 import importlib
 import json

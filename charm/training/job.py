@@ -1,7 +1,5 @@
 """A run of a network with a task memory, for any tasks: its learner, log lines, evaluation and checkpoints."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Protocol

@@ -4,8 +4,6 @@ in the corner of a plain one.
 Dimension letters: B examples, N questions under views, S side of the large canvas, T cells, V tokens.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from typing import NamedTuple

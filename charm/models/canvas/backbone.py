@@ -3,8 +3,6 @@
 Shapes: B examples, T cells, P prefix, L = P + T positions, D width, V tokens, S states.
 """
 
-from __future__ import annotations
-
 import importlib.util
 from collections.abc import Callable
 from typing import Any

@@ -13,8 +13,6 @@ map is a convolution; rows of `qkv` are queries, keys and values of each head in
 turn together, the first half of a head by the row; outputs are the symbols of each of a patch's four cells.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from pathlib import Path
