@@ -87,15 +87,19 @@ class RowShard:
         own = whole[self.rank * self.rows_each : (self.rank + 1) * self.rows_each]
         return F.pad(own, (0, 0, 0, self.rows_each + 1 - len(own)))
 
+    def used(self, part: Tensor) -> Tensor:
+        """Return the rows of the whole table that `part` has, without those that only fill it."""
+        return part[: min(self.rows_each, max(self.rows - self.rank * self.rows_each, 0))]
+
 
 class ShardedRead(torch.autograd.Function):
     """Vectors [N, C] of ids [N] from a table sharded over all processes."""
 
     @staticmethod
-    def forward(ctx: Any, weight: Tensor, ids_N: Tensor, shard: RowShard) -> Tensor:
+    def forward(ctx: Any, weight: Tensor, ids_N: Tensor, shard: RowShard, sparse: bool) -> Tensor:
         local = shard.local(all_gather(ids_N))
         ctx.save_for_backward(local)
-        ctx.shape, ctx.spare = weight.shape, shard.rows_each
+        ctx.shape, ctx.spare, ctx.sparse = weight.shape, shard.rows_each, sparse
         # The spare row is zero and stands in for rows of other processes, so each sum is one vector plus zeros.
         found = weight[local].contiguous()
         received = torch.empty_like(found)
@@ -103,11 +107,15 @@ class ShardedRead(torch.autograd.Function):
         return received.view(shard.world, len(ids_N), -1).sum(dim=0)
 
     @staticmethod
-    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None, None]:
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None, None, None]:
         (local,) = ctx.saved_tensors
         # No entry is dropped, since counting ours would make the host wait; the spare row's entries are zero.
         values = all_gather(grads[0]).masked_fill((local == ctx.spare).unsqueeze(1), 0)
-        return torch.sparse_coo_tensor(local[None], values, ctx.shape, check_invariants=False), None, None
+        if ctx.sparse:
+            grad = torch.sparse_coo_tensor(local[None], values, ctx.shape, check_invariants=False)
+        else:
+            grad = torch.ops.aten.embedding_dense_backward(values, local, ctx.shape[0], -1, False)
+        return grad, None, None, None
 
 
 def all_gather(local: Tensor) -> Tensor:
@@ -142,7 +150,7 @@ class Rows(MemoryModule):
         if self.reader is not None:
             values = self.reader(ids)
         elif self.shard is not None:
-            values = ShardedRead.apply(self.weight, ids.flatten(), self.shard).unflatten(0, ids.shape)
+            values = ShardedRead.apply(self.weight, ids.flatten(), self.shard, self.sparse).unflatten(0, ids.shape)
         else:
             values = F.embedding(ids, self.weight, sparse=self.sparse)
         if self.reserved_row:

@@ -153,6 +153,6 @@ class NetworkConfig:
         return self.inner_multiple * max(1, multiples)
 
 
-# Fields of the one record that all kinds shared before each had its own; the released models still have them.
-EARLIER = {"horizon", "horizon_layers", "inner", "prefix", "ffn", "rope", "dropout", "placements"}
-EARLIER |= {"halt_outputs", "vocab", "refinement_steps", "exploration"}
+# Fields of the one record that all kinds shared before each had its own; files written then still have them.
+EARLIER = {"horizon", "horizon_layers", "inner", "prefix", "ffn", "reads", "rope", "dropout", "placements"}
+EARLIER |= {"halt_outputs", "vocab", "refinement_steps", "exploration", "kernels"}

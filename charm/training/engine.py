@@ -11,7 +11,7 @@ import math
 import signal
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -296,11 +296,8 @@ class Logs:
     def progress(self, step: int, steps: int) -> Iterator[None]:
         """Show a live line while the block runs."""
         self._since, self._since_step = time.perf_counter(), step
-        if not self.enabled:
-            yield
-            return
         # A run that has nothing left to do leaves no line behind.
-        with bar(total=steps, done=step, stays=step < steps) as self._bar:
+        with bar(total=steps, done=step, stays=step < steps) if self.enabled else nullcontext() as self._bar:
             yield
         self._bar = None
 
