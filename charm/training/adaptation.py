@@ -115,9 +115,8 @@ def shared_parameters(model: CharmModel, scope: Scope) -> dict[str, nn.Parameter
         by_layer = scope == "feed-forward"
         found = {n: p for n, p in blocks.items() if (".feed_forward." in n if by_layer else p.dim() == 2)}
         if not found:
-            raise CharmError(
-                f"a {model.config.reasoner.kind} has no layers that the scope {scope} could name; choose another method"
-            )
+            kind = model.config.reasoner.kind
+            raise CharmError(f"a {kind} has no layers that the scope {scope} could name; choose another method")
         return found
     if scope == "composition" and not isinstance(model.memory, CoSE):
         raise CharmError("a memory that is only a table has no composition; the scope may be 'full'")
@@ -232,15 +231,13 @@ def adaptation_optimizers(model: CharmModel, recipe: Recipe, form: Form, place: 
     if not tables:
         raise CharmError("this model's memory cannot hold rows for a new task")
     model.requires_grad_(False)
-    for table in tables.values():
-        table.sparse = True  # only rows that were read have a gradient, so only they can move
-        table.weight.requires_grad_(True)
-    for parameter in form.shared.values():
+    for parameter in (*form.shared.values(), *(table.weight for table in tables.values())):
         parameter.requires_grad_(True)
     rows: dict[str, Any] = {"lr": recipe.row_lr, "weight_decay": recipe.row_decay}
     on_gpu = place.device.type == "cuda"  # where updates are recorded
     optimizers: list[Optimizer] = []
     for name, table in tables.items():
+        table.sparse = True  # only rows that were read have a gradient, so only they can move
         if name == VECTORS:
             optimizers.append(RowAdamW([table.weight], recipe.task_lr, recipe.betas))
         else:

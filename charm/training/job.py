@@ -99,10 +99,8 @@ class ReasonerJob(Job):
         steps, halted = means.pop("halted_steps"), means["halted"]
         depth = means["refinement_steps"] = steps / halted if halted else float(self.config.reasoner.depth)
         if step >= RUNAWAY_STEPS and means["early"] > 0.5 and exact < 0.05:
-            raise CharmError(
-                f"step {step}: the halt head has diverged: it stops {means['early']:.0%} of the examples "
-                f"early while {exact:.1%} of the answers are right"
-            )
+            early = f"it stops {means['early']:.0%} of the examples early while {exact:.1%} of the answers are right"
+            raise CharmError(f"step {step}: the halt head has diverged: {early}")
         return LogEntry(means, f"{text}  refinements {depth:.1f}")
 
     def evaluate(self, exam: Exam) -> LogEntry | None:

@@ -113,8 +113,5 @@ def _arrange(part: str, theirs: Tensor, config: VitConfig) -> Tensor:
 
 
 def _is_state(found: Any) -> bool:
-    return (
-        isinstance(found, Mapping)
-        and bool(found)
-        and all(isinstance(name, str) and isinstance(value, Tensor) for name, value in found.items())
-    )
+    items = found.items() if isinstance(found, Mapping) else ()
+    return bool(items) and all(isinstance(name, str) and isinstance(value, Tensor) for name, value in items)
