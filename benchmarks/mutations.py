@@ -647,8 +647,8 @@ MUTATIONS = (
     ),
     Mutation(
         "HRM's low state thinks once too often",
-        "low = f_low(low, high + x, config.inner - last)",
-        "low = f_low(low, high + x, config.inner)",
+        "high, low = cycle(high, low, config.inner - frozen)",
+        "high, low = cycle(high, low, config.inner)",
         ("test_backbone.py",),
     ),
     Mutation(

@@ -69,10 +69,9 @@ class ReasonerJob(Job):
 
     def check(self, out: Path) -> None:
         """Compare the hash of the pairs; a run that recorded none is believed."""
-        path = out / "data.json"
-        found = read_sealed(path) if path.is_file() else None
-        recorded = str(found.get("pairs_sha256", "")) if isinstance(found, dict) else ""
-        if checkpoint.steps_of(out) and recorded not in ("", self.manifest["pairs_sha256"]):
+        path, own = out / "data.json", self.manifest["pairs_sha256"]
+        recorded = read_sealed(path).get("pairs_sha256", own) if path.is_file() else own
+        if checkpoint.steps_of(out) and recorded != own:
             raise CharmError(f"{out} was trained on different pairs: its tasks or generated pairs have changed since")
 
     def forget(self, out: Path, step: int) -> bool:
