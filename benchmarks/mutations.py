@@ -641,8 +641,8 @@ MUTATIONS = (
     ),
     Mutation(
         "TRM's low state does not hear the input",
-        "low = f(low, high + x, config.inner)",
-        "low = f(low, high, config.inner)",
+        "low = f_low(low, high + x, times)",
+        "low = f_low(low, high, times)",
         ("test_backbone.py",),
     ),
     Mutation(
