@@ -71,6 +71,9 @@ def plain(block: nn.Module, turn: Rotation) -> Apply:
     return apply
 
 
+RECUR = {"urm": recur_urm, "trm": recur_two, "hrm": recur_two}
+
+
 class Reasoner(CanvasNetwork):
     """A recurrent backbone with its token embedding, token head and halt head; `seed` decides its start."""
 
@@ -110,8 +113,7 @@ class Reasoner(CanvasNetwork):
 
             apply = [fused(block, turn, self.compute_dtype) for block in self.blocks]
         x_BLD = self.embed(tokens_BT, task_BD)
-        recur = recur_urm if config.kind == "urm" else recur_two
-        states = recur(list(state_SBLD.detach()), x_BLD, apply, config)
+        states = RECUR[config.kind](list(state_SBLD.detach()), x_BLD, apply, config)
         answer_BLD = states[0]
         logits_BTV = self.head(answer_BLD[:, config.prefix :]).float()
         weights = (self.halt_weight.to(self.compute_dtype), self.halt_bias.to(self.compute_dtype))
