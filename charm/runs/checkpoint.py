@@ -91,7 +91,7 @@ def write_tensors(path: Path, tensors: Mapping[str, Tensor]) -> None:
 
 
 @contextmanager
-def written(run: Path, step: int, place: Place, record: dict[str, Any]) -> Iterator[Path]:
+def new_checkpoint(run: Path, step: int, place: Place, record: dict[str, Any]) -> Iterator[Path]:
     """Yield a temporary folder that becomes a checkpoint with this record once every process has written its files."""
     final = folder_of(run, step)
     path = final.with_name(final.name + ".tmp")

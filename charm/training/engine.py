@@ -146,7 +146,7 @@ class Engine(Generic[J]):
         record = {"step": self.step, "run": self.name, "metrics": self.logs.state(), "world": self.place.world}
         if not self.config.saves_at(self.step):
             record["stop"] = True
-        with checkpoint.written(self.out, self.step, self.place, record) as folder:
+        with checkpoint.new_checkpoint(self.out, self.step, self.place, record) as folder:
             self.job.save(folder)
         if self.place.is_main:
             checkpoint.prune(self.out, self.config.keep_checkpoints, self.step)
