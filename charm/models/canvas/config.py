@@ -28,18 +28,14 @@ class CanvasConfig(NetworkConfig):
     """H: the last recurrences that carry gradients, 1..R. HRM's is 1 and means its last two applications."""
     horizon_layers: int = 0
     """The same in layers, so that it can cut through a block, U..U*R; 0 means `horizon` whole blocks. For urm."""
-    inner: int = 1
-    """Applications to the low state in each cycle of trm and hrm; urm has no inner cycle, so 1."""
-    prefix: int = 16
-    """Positions before the cells: the task embedding at the first, zeros at the others."""
+    inner: int = 1  # Applications to the low state in each cycle of trm and hrm; urm has no inner cycle, so 1.
+    prefix: int = 16  # Positions before the cells: the task embedding at the first, zeros at the others.
     ffn: Literal["swiglu", "conv_swiglu"] = "conv_swiglu"
     """Feed-forward part: plain SwiGLU, or with a causal depthwise convolution of kernel 2 inside."""
-    rope: Literal["1d", "2d"] = "1d"
-    """Rotary positions: along the sequence (1d), or by row and column (2d)."""
+    rope: Literal["1d", "2d"] = "1d"  # Rotary positions: along the sequence (1d), or by row and column (2d).
     halt_outputs: int = 1
     """Outputs of the halt head: 1 (halt), or 2 (halt, continue). Only HRM learns to use the second."""
-    vocab: int = 12
-    """Tokens: pad, boundary, ten colours."""
+    vocab: int = 12  # Tokens: pad, boundary, ten colours.
     refinement_steps: int = 16
     """Maximum number of refinement (outer) steps per example in training, and the exact number in evaluation."""
     exploration: float = 0.1
