@@ -55,7 +55,7 @@ from charm.models.writer.config import WriterConfig
 from charm.models.writer.network import Writer
 from charm.paths import data_dir, released_model
 from charm.runs.settings import TrainConfig, solving_config
-from charm.runs.votes import merge
+from charm.runs.votes import COLUMNS, merge
 from charm.solving.options import SolveOptions, WriterRecipe
 from charm.solving.solution import CANDIDATES
 from charm.solving.solver import choose
@@ -539,6 +539,7 @@ def vote(options: argparse.Namespace) -> None:
             for other in opinions:
                 log_likelihoods(model, data, other.votes.candidates, judges, judgements)
             opinions.append(Opinion(votes, judgements, merge([]).candidates))
+            keep(opinions[-1], folder / f"opinion_{views}_{each.name}.npz")
             if least:
                 before = time.monotonic()
                 open_Q = contested(pool_opinions(opinions)[0], len(data.questions))
@@ -562,6 +563,20 @@ def vote(options: argparse.Namespace) -> None:
                 print(f"{names}{kind}, {rule}: {json.dumps(numbers)} in {took:.1f} s", flush=True)
             record = {"folder": names + kind, "views": views, "seconds": took, **scores["likelihood"][1]}
             write_atomically(folder / f"votes_{views}{with_others}{kind}.json", json.dumps(record) + "\n")
+
+
+def keep(opinion: Opinion, path: Path) -> None:
+    """Write votes and what the views think of candidates, so that they can be ranked again without a GPU."""
+    judged = [(*name, likely) for name, likely in opinion.judgements.items()]
+    question_J, hash_J, row_J, likely_J = zip(*judged, strict=True) if judged else ((), (), (), ())
+    np.savez_compressed(
+        path,
+        **dict(zip(COLUMNS, opinion.votes.columns(), strict=True)),  # type: ignore[arg-type]
+        judged_question=np.array(question_J, np.int32),
+        judged_hash=np.array(hash_J, np.uint64),
+        judged_row=np.array(row_J, np.int32),
+        judged_likelihood=np.array(likely_J, np.float32),
+    )
 
 
 def scores_of(
