@@ -323,8 +323,8 @@ MUTATIONS = (
     ),
     Mutation(
         "test outputs of evaluated tasks are loaded",
-        '(task.blind() if role == "evaluate" else task for task in some)',
-        "some",
+        '[task.blind() for task in tasks] if role == "evaluate" else tasks',
+        "tasks",
         ("tasks/test_dataset.py",),
     ),
     Mutation(

@@ -38,11 +38,10 @@ class Difference:
 def paired_difference(first: Mapping[int, float], second: Mapping[int, float]) -> Difference | None:
     """Return first minus second, seed by seed; None without a common seed."""
     differences = [first[seed] - second[seed] for seed in sorted(first.keys() & second.keys())]
-    if not differences:
+    count = len(differences)
+    if not count:
         return None
-    count, half = len(differences), math.inf
-    if count > 1:
-        half = t_quantile(count - 1) * stdev(differences) / math.sqrt(count)
+    half = t_quantile(count - 1) * stdev(differences) / math.sqrt(count) if count > 1 else math.inf
     return Difference(count, mean(differences), half)
 
 
@@ -68,13 +67,13 @@ def _inside(t: float, freedom: int) -> float:
     """Return the probability that |T| <= t, by the finite sums for integer degrees of freedom."""
     angle = math.atan(t / math.sqrt(freedom))
     sine, cosine = math.sin(angle), math.cos(angle)
-    term, total = (cosine, cosine) if freedom % 2 else (1.0, 1.0)
-    for k in range(3 if freedom % 2 else 2, freedom - 1, 2):
+    term = total = cosine if freedom % 2 else 1.0
+    for k in range(2 + freedom % 2, freedom - 1, 2):
         term *= cosine**2 * (k - 1) / k
         total += term
-    if freedom % 2 == 0:
-        return sine * total
-    return 2 / math.pi * (angle + (sine * total if freedom > 1 else 0.0))
+    if freedom == 1:
+        total = 0.0
+    return 2 / math.pi * (angle + sine * total) if freedom % 2 else sine * total
 
 
 @dataclass(frozen=True, eq=False)

@@ -23,6 +23,7 @@ from itertools import product
 from operator import attrgetter
 from typing import Any, Literal
 
+from charm.accounting import Size
 from charm.arc.presets import arc1
 from charm.automata.run import CarConfig
 from charm.config import from_json, to_json
@@ -33,6 +34,7 @@ from charm.language.config import LMConfig
 from charm.language.gpt import components
 from charm.language.presets import tiny
 from charm.runs.settings import RunConfig
+from charm.tasks.dataset import DataConfig
 from charm.tasks.sources import load_source
 from charm.tasks.task import MAX_SIDE
 
@@ -112,13 +114,28 @@ class Variant:
         return with_fields(self.size(size).shrink(self.full()), {"recipe": given} if self.start else given)
 
     def size(self, name: SizeName) -> Setting:
-        if name not in SIZES[self.group]:
-            raise CharmError(f"{self.key} has no size {name}; its sizes are {', '.join(SIZES[self.group])}")
-        return SIZES[self.group][name]
+        known = SIZES[self.group]
+        if name not in known:
+            raise CharmError(f"{self.key} has no size {name}; its sizes are {', '.join(known)}")
+        return known[name]
 
     def home(self, size: SizeName) -> str:
         """Return the name under which results are stored."""
         return f"{self.size(size).home}.{self.name}"
+
+
+@dataclass(frozen=True)
+class PaperData:
+    """A data set whose size the paper gives."""
+
+    puzzles: int
+    rows: int
+    data: DataConfig | None = None  # where ours comes from
+    stream: str = ""
+
+    @property
+    def size(self) -> Size:
+        return Size(self.puzzles, self.rows)
 
 
 def variant_named(key: str) -> Variant:
@@ -232,8 +249,7 @@ def _streams(group: str, bases: Collection[str]) -> Iterator[tuple[str, str, Fie
         yield f"{name}-h{weight:g}", base, {"method": method, "scope": scope, "recipe": {"halt_weight": weight}}
 
 
-def _read() -> tuple[dict[str, dict[str, Setting]], dict[str, Variant]]:
-    given = tomllib.loads((files("charm.paper") / "runs.toml").read_text("utf-8"))
+def _read(given: Fields) -> tuple[dict[str, dict[str, Setting]], dict[str, Variant]]:
     sizes: dict[str, dict[str, Setting]] = {}
     variants: list[Variant] = []
     for group, content in given["groups"].items():
@@ -253,8 +269,10 @@ def _read() -> tuple[dict[str, dict[str, Setting]], dict[str, Variant]]:
     return sizes, {one.key: one for one in variants}
 
 
-SIZES, VARIANTS = _read()
+_FILE = tomllib.loads((files("charm.paper") / "runs.toml").read_text("utf-8"))
+SIZES, VARIANTS = _read(_FILE)
 """Settings by group and size, and variants by their keys."""
+DATASETS = {name: from_json(PaperData, one, name) for name, one in _FILE["datasets"].items()}
 
 
 # Costs, estimated from measured speeds and the operations of a model.

@@ -170,8 +170,7 @@ def assemble(tasks: TaskSet, config: DataConfig, instances: Instances | None = N
             numbers = np.arange(len(pairs), len(pairs) + len(chosen), dtype=np.int32)
             pairs.extend(chosen)
             blocks[side] += _blocks(config, instances, task.id, IndexBlock(numbers, rows, repeats))
-    banks = [PairBank.of(pairs)]
-    first = len(pairs)
+    banks, first = [PairBank.of(pairs)], len(pairs)
     forbidden = {grid_bytes(pair.input) for task in asked for pair in task.test}
     for task_id, made in tasks.synthetic:
         banks.append(PairBank.of_cells(made.cells, made.shapes))
@@ -185,27 +184,21 @@ def assemble(tasks: TaskSet, config: DataConfig, instances: Instances | None = N
         first += len(made)
 
     questions, bounds = questions_of(asked), tuple(longest_side(task) for task in asked for _ in task.test)
-    dataset = Dataset(
-        config,
-        instances,
-        PairBank.join(banks),
-        {side: Mixture(some) for side, some in blocks.items() if some},
-        questions,
-        PairBank.of(pair for task in asked for pair in task.test),
-        tuple(fitting_side(bound, config.sides) for bound in bounds),
-        bounds,
-    )
-    dataset.manifest = {
+    mixtures = {side: Mixture(some) for side, some in blocks.items() if some}
+    manifest = {
         "config": {**asdict(config), "data": None},
         **tasks.record,
         "tasks": len(everything),
-        "pairs": len(dataset.bank),
+        "pairs": first,
         "synthetic_pairs": first - len(pairs),
         "rows": len(instances),
         "questions": len(questions),
-        "index": {str(side): len(mixture) for side, mixture in dataset.mixtures.items()},
+        "index": {str(side): len(mixture) for side, mixture in mixtures.items()},
     }
-    return dataset
+    question_bank = PairBank.of(pair for task in asked for pair in task.test)
+    question_sides = tuple(fitting_side(bound, config.sides) for bound in bounds)
+    bank = PairBank.join(banks)
+    return Dataset(config, instances, bank, mixtures, questions, question_bank, question_sides, bounds, manifest)
 
 
 def _check_made(config: DataConfig) -> list[str]:
@@ -231,9 +224,8 @@ def load_tasks(config: DataConfig) -> TaskSet:
     """Load the tasks of the named sources and a record of these; tasks to be evaluated come without test outputs."""
     chosen: dict[Role, list[Task]] = {role: [] for role in ROLES}
     sources = []
-    for role, source in _sources(config):
-        some = (task for task in source.tasks if _is_chosen(config, task))
-        chosen[role] += (task.blind() if role == "evaluate" else task for task in some)
+    for role, source, tasks in _chosen(config):
+        chosen[role] += [task.blind() for task in tasks] if role == "evaluate" else tasks
         summary = source.summary()
         sources.append({"role": role, **{name: summary[name] for name in ("name", "version", "sha256", "tasks")}})
     missing = set(config.tasks) - {task.id for some in chosen.values() for task in some}
@@ -278,12 +270,17 @@ def asked_inputs(config: DataConfig) -> dict[Question, str]:
 
 
 def evaluated_tasks(config: DataConfig) -> list[Task]:
-    asked = (source for role, source in _sources(config) if role == "evaluate")
-    return [task for source in asked for task in source.tasks if _is_chosen(config, task)]
+    return [task for role, _, tasks in _chosen(config) if role == "evaluate" for task in tasks]
 
 
-def _is_chosen(config: DataConfig, task: Task) -> bool:
-    return (not config.tasks or task.id in config.tasks) and task.id not in config.without
+def _chosen(config: DataConfig) -> Iterator[tuple[Role, Source, list[Task]]]:
+    """Yield the sources with their roles, and the tasks that are chosen from each."""
+    for role in ROLES:
+        for name in getattr(config, role):
+            if role != "train" or name not in config.evaluate:
+                source = load_source(name, config.data)
+                some = [task for task in source.tasks if not config.tasks or task.id in config.tasks]
+                yield role, source, [task for task in some if task.id not in config.without]
 
 
 def output_only_colors(task: Task) -> list[int]:
@@ -295,28 +292,21 @@ def output_only_colors(task: Task) -> list[int]:
 
 def _views(config: DataConfig, role: Role, task: Task, pool: Colors | None) -> Codes:
     fixed = output_only_colors(task) if config.fixed_colors == "output-only" else []
-    if config.augment != "pseudo-tasks":
-        draw = own_color_views if config.augment == "own-colors" else draw_views
-        return draw(task, config.views, config.seed, pool, fixed)
-    return pseudo_tasks(task, config.views if role == "evaluate" else 1, config.seed, fixed)
+    if config.augment == "pseudo-tasks":
+        return pseudo_tasks(task, config.views if role == "evaluate" else 1, config.seed, fixed)
+    draw = own_color_views if config.augment == "own-colors" else draw_views
+    return draw(task, config.views, config.seed, pool, fixed)
 
 
 def _blocks(config: DataConfig, instances: Instances, task_id: str, block: IndexBlock) -> list[IndexBlock]:
     """Return a block unchanged, or in two: views in original colours, repeated to be half of it, and the others."""
     if config.augment != "own-colors":
         return [block]
-    known = dict(zip(instances.rows(task_id).tolist(), instances.codes(task_id).tolist(), strict=True))
-    own = np.array([known[row] % PERMUTATIONS == 0 for row in block.rows.tolist()], bool)
+    in_original_colors = instances.rows(task_id)[instances.codes(task_id) % PERMUTATIONS == 0]
+    own = np.isin(block.rows, in_original_colors)
     times = max(1, round((~own).sum() / max(own.sum(), 1)))
     parts = (replace(block, rows=block.rows[own], repeats=block.repeats * times), replace(block, rows=block.rows[~own]))
     return [part for part in parts if len(part.rows)]
-
-
-def _sources(config: DataConfig) -> Iterator[tuple[Role, Source]]:
-    for role in ROLES:
-        for name in getattr(config, role):
-            if role != "train" or name not in config.evaluate:
-                yield role, load_source(name, config.data)
 
 
 def longest_side(task: Task) -> int:
@@ -333,8 +323,7 @@ def _by_side(pairs: Sequence[Pair], bound: int | None, sides: Sequence[int]) -> 
 
 
 def _sides(longest: np.ndarray[Any, Any], sides: Sequence[int]) -> np.ndarray[Any, Any]:
-    table = np.array([fitting_side(length, sides) for length in range(FULL_SIDE + 1)])
-    return table[longest]
+    return np.array([fitting_side(length, sides) for length in range(FULL_SIDE + 1)])[longest]
 
 
 def _synthetic_rows(config: DataConfig, instances: Instances, task_id: str, block: PairBlock) -> RowNumbers:
