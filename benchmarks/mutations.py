@@ -262,8 +262,8 @@ MUTATIONS = (
     ),
     Mutation(
         "tasks of a stream are learned with one seed",
-        "seed = keyed.key_of(task.id)",
-        "seed = 0 * keyed.key_of(task.id)",
+        "seed, self.data = keyed.key_of(self.stream.ids[stage])",
+        "seed, self.data = 0 * keyed.key_of(self.stream.ids[stage])",
         ("test_methods.py",),
     ),
     Mutation(

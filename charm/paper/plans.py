@@ -59,25 +59,25 @@ class Reproduction:
         if unknown := [name for name in variants if name not in names]:
             known = ", ".join(names)
             raise CharmError(f"{' '.join(labels)}: there is no variant {unknown[0]!r}; expected some of {known}")
-        chosen = variants or names
-        tables = [
-            replace(table, lines=tuple(one for one in table.lines if not one.run or one.variant.name in chosen))
-            for table in tables
-        ]
+
+        def chosen(table: PaperTable) -> PaperTable:
+            wanted = (line for line in table.lines if not line.run or line.variant.name in (variants or names))
+            return replace(table, lines=tuple(wanted))
+
         figures = tuple(label for label in labels if TABLES[label].panels)
-        return Reproduction(tuple(tables), figures, seeds, Shelf(out, size, data))
+        return Reproduction(tuple(map(chosen, tables)), figures, seeds, Shelf(out, size, data))
 
     def runs(self) -> list[PaperRun]:
         """Return all runs, those that lines share once: seed by seed, and bases of streams first."""
         lines = [line for table in self.tables for line in table.runs]
-        wanted = [(0, line.variant.base) for line in lines if line.variant.base]
+        found = [self.shelf.run(line.variant.base, 0) for line in lines if line.variant.base]
         for line in lines:
             paper = line.seeds if self.shelf.size == "full" else SEEDS
-            wanted += [(seed, line.variant) for seed in range(self.seeds or paper)]
-        found: dict[tuple[int, str], PaperRun] = {}
-        for seed, variant in wanted:
-            found.setdefault((seed, variant.home(self.shelf.size)), self.shelf.run(variant, seed))
-        return sorted(found.values(), key=lambda run: run.seed)
+            found += [self.shelf.run(line.variant, seed) for seed in range(self.seeds or paper)]
+        first: dict[tuple[int, str], PaperRun] = {}
+        for run in found:
+            first.setdefault((run.seed, run.name), run)
+        return sorted(first.values(), key=lambda run: run.seed)
 
     def missing_runs(self) -> list[PaperRun]:
         """Return the runs without a result."""
@@ -113,11 +113,10 @@ class Reproduction:
 
     def to_json(self) -> dict[str, Any]:
         """Return the plan as JSON."""
-        missing = self.missing_runs()
-        runs = [
-            {"variant": one.variant.key, "seed": one.seed, "hours": one.hours, "commands": commands_by_hand(one)}
-            for one in missing
-        ]
+        runs, missing = [], self.missing_runs()
+        for one in missing:
+            row = {"variant": one.variant.key, "seed": one.seed, "hours": one.hours}
+            runs.append({**row, "commands": commands_by_hand(one)})
         return {"size": self.shelf.size, "missing": runs, "hours": sum(one.hours for one in missing)}
 
     # Runs
@@ -209,10 +208,8 @@ class Reproduction:
 
 def _without_details(run: Result, first: int) -> Result:
     """Return a run as a record has it: settings are those of the variant's first seed but for the seed."""
-    curve = [
-        {name: value for name, value in line.items() if name in CURVE or name.startswith("evaluation/")}
-        for line in run.get("curve", ())
-    ]
+    names = {name for line in run.get("curve", ()) for name in line if name in CURVE or name.startswith("evaluation/")}
+    curve = [{name: value for name, value in line.items() if name in names} for line in run.get("curve", ())]
     kept = {name: value for name, value in run.items() if name != "settings" or run["seed"] == first}
     return {**kept, "curve": curve}
 
@@ -255,14 +252,11 @@ def commands_by_hand(job: PaperRun) -> list[str]:
 def catalogue() -> tuple[dict[str, Any], Table]:
     """Return all labels with their numbers of variants and hours, as JSON and as a table."""
     found, rows = {}, []
-    with_lines = [one.label for one in TABLES.values() if one.lines]
-    for label in dict.fromkeys((*with_lines, *(one.label for one in TABLES.values() if one.panels))):
-        sizes: dict[str, float] = {}
-        for size in ("small", "full"):
-            runs = Reproduction.of([label], size, None, (), Path(), None).runs()
-            sizes[size] = sum(run.hours for run in runs)
-        found[label] = {"variants": sum(run.seed == 0 for run in runs), **sizes}
-        rows.append([label, str(found[label]["variants"]), _time(sizes["small"]), _time(sizes["full"])])
+    for label in sorted((one for one in TABLES if TABLES[one].sources), key=lambda one: not TABLES[one].lines):
+        small, full = (Reproduction.of([label], size, None, (), Path(), None).runs() for size in ("small", "full"))
+        hours = {"small": sum(run.hours for run in small), "full": sum(run.hours for run in full)}
+        found[label] = {"variants": sum(run.seed == 0 for run in full), **hours}
+        rows.append([label, str(found[label]["variants"]), *map(_time, hours.values())])
     caption = "Estimated time on one NVIDIA H200: three seeds at size small, the paper's own at size full."
     return found, Table(["label", "variants", "small", "full"], rows, "The paper's tables and figures", caption)
 
@@ -307,7 +301,7 @@ def run_here(jobs: Sequence[PaperRun], device: str, at_once: int, say: Callable[
                 for process in [one for one in running if one.poll() is not None]:
                     job, _ = running.pop(process)
                     log = job.folder / LOG
-                    text = log.read_text(errors="replace") if log.is_file() else ""
+                    text = (log.read_text(errors="replace") if log.is_file() else "").strip()
                     if process.returncode == 0:
                         say(f"{job}: {_outcome(job.read())}")
                     elif at_once > 1 and "out of memory" in text[-4000:].lower():
@@ -315,7 +309,8 @@ def run_here(jobs: Sequence[PaperRun], device: str, at_once: int, say: Callable[
                         waiting.append(job)
                         say(f"{job}: out of memory while others ran; tried again with at most {at_once} at once")
                     else:
-                        why = f"{_last_line(text) or f'exit code {process.returncode}'} (see {log})"
+                        said = "".join(text.splitlines()[-1:]).strip().removeprefix("charm: ")
+                        why = f"{said or f'exit code {process.returncode}'} (see {log})"
                         if process.returncode == STOPPED:
                             why = "stopped before its end; the same command resumes it"
                         failed.append(f"{job}: {why}")
@@ -327,23 +322,16 @@ def run_here(jobs: Sequence[PaperRun], device: str, at_once: int, say: Callable[
 
 
 def _start(job: PaperRun, device: str, gpu: str, at_once: int) -> subprocess.Popen[bytes]:
-    log = job.folder / LOG
-    log.parent.mkdir(parents=True, exist_ok=True)
+    job.folder.mkdir(parents=True, exist_ok=True)
     share = str(max(1, (os.cpu_count() or 1) // at_once))
-    package = Path(__file__).parents[2]
-    paths = [str(package), *filter(None, [os.environ.get("PYTHONPATH")])]
     threads = dict.fromkeys(("OMP_NUM_THREADS", "TORCHINDUCTOR_COMPILE_THREADS"), share) if at_once > 1 else {}
-    chosen = {"CUDA_VISIBLE_DEVICES": gpu} if gpu else {}
-    with log.open("ab") as file:
+    paths = filter(None, [str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH")])
+    env = {**threads, **os.environ, "PYTHONPATH": os.pathsep.join(paths)}
+    env |= {"CUDA_VISIBLE_DEVICES": gpu} if gpu else {}
+    with (job.folder / LOG).open("ab") as file:
         # A separate session, so that Ctrl-C reaches only the runner, which asks each run once to stop.
-        return subprocess.Popen(
-            command(job, device, at_once),
-            env={**threads, **os.environ, "PYTHONPATH": os.pathsep.join(paths), **chosen},
-            stdin=subprocess.DEVNULL,
-            stdout=file,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-        )
+        how: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stderr": subprocess.STDOUT, "start_new_session": True}
+        return subprocess.Popen(command(job, device, at_once), env=env, stdout=file, **how)
 
 
 def command(job: PaperRun, device: str, at_once: int) -> list[str]:
@@ -352,10 +340,6 @@ def command(job: PaperRun, device: str, at_once: int) -> list[str]:
     words = [sys.executable, "-m", "charm.paper.work", str(shelf.out), shelf.size, job.variant.key, str(job.seed)]
     words += ["--device", device, "--at-once", str(at_once)]
     return words + (["--data", str(shelf.data)] if shelf.data else [])
-
-
-def _last_line(text: str) -> str:
-    return next((line.strip() for line in reversed(text.splitlines()) if line.strip()), "").removeprefix("charm: ")
 
 
 def _outcome(result: Result | None) -> str:

@@ -81,23 +81,19 @@ class Shelf:
 
     def prepare(self, variants: Iterable[Variant]) -> None:
         """Write the files that runs of the smaller sizes read: their stream, benchmark and synthetic pairs."""
-        variants = list(variants)
-        configs = [variant.at(self.size) for variant in variants]
-        stream = next((one for one in variants if one.base and one.at(self.size).stream == UNSEEN), None)
-        if stream:
-            tasks = {
-                task.id: task for split in ("training", "evaluation") for task in load_source(f"arc1/{split}").tasks
-            }
-            ids = stream.size(self.size).stream or small_tasks("training")[:SMALL_STREAM]
-            TaskStream(UNSEEN, tuple(tasks[one] for one in ids)).save(self.stream_path)
-        for config in configs:
-            if self.chooses_pairs(config):
-                for provider in config.data.synthetic:
-                    choose_pairs(data_dir(self.data) / provider, self.own_data / provider, config.data.tasks)
-        automata = next((config for config in configs if isinstance(config, CarConfig)), None)
-        folder = self.own_data / "car"
-        if automata and self.size != "full" and not (folder / benchmark.MANIFEST).is_file():
-            benchmark.write_benchmark(folder, benchmark.build(automata.data.benchmark))
+        for variant in variants:
+            config, automata = variant.at(self.size), self.own_data / "car"
+            if variant.base and config.stream == UNSEEN:
+                tasks = {
+                    one.id: one for split in ("training", "evaluation") for one in load_source(f"arc1/{split}").tasks
+                }
+                ids = variant.size(self.size).stream or small_tasks("training")[:SMALL_STREAM]
+                TaskStream(UNSEEN, tuple(tasks[one] for one in ids)).save(self.stream_path)
+            for provider in config.data.synthetic if self.chooses_pairs(config) else ():
+                choose_pairs(data_dir(self.data) / provider, self.own_data / provider, config.data.tasks)
+            made = (automata / benchmark.MANIFEST).is_file()
+            if isinstance(config, CarConfig) and self.size != "full" and not made:
+                benchmark.write_benchmark(automata, benchmark.build(config.data.benchmark))
 
     @property
     def stream_path(self) -> Path:
@@ -242,7 +238,7 @@ def _train(run: PaperRun, here: Place, say: Callable[[str], None]) -> Result | N
     gc.collect()
     if here.device.type == "cuda":
         torch.cuda.empty_cache()
-    trained = time.monotonic()
+    trained, metrics = time.monotonic(), read_metrics(out)
     scores: dict[str, float] = {}
     tasks: dict[str, list[str]] = {}
     place_of_data = config.data if domain.name == "lm" else config.data.data
@@ -252,13 +248,12 @@ def _train(run: PaperRun, here: Place, say: Callable[[str], None]) -> Result | N
             scores |= {f"{prefix}{name}": value for name, value in SCORES[domain.name](found[0]).items()}
             if domain.name == "arc":
                 tasks |= {f"{prefix}{name}": ids for name, ids in _solved_and_proposed(found[0]).items()}
-    metrics = read_metrics(out)
     if domain.name == "arc" and metrics:
         scores["loss"] = round(mean_around(metrics, "token_loss", config.steps)[0], 5)
-    if domain.name == "car" and (updates := updates_until_unseen(metrics)) is not None:
-        scores[EMERGED] = round(updates, 1)
     if domain.name == "arc" and config.memory.gate:
         scores["gate"] = round(100 * gate_share(CharmModel.from_pretrained(newest_checkpoint(out), here.device)), 4)
+    if domain.name == "car" and (updates := updates_until_unseen(metrics)) is not None:
+        scores[EMERGED] = round(updates, 1)
     seconds = {"training": _training_seconds(metrics, config.batch), "evaluation": round(time.monotonic() - trained, 1)}
     return {"scores": scores, "parameters": parameters, "seconds": seconds, "tasks": tasks}
 
@@ -274,22 +269,16 @@ def _learn_stream(run: PaperRun, base: PaperRun, here: Place, say: Callable[[str
     names += ["base before", "base after"]
     scores = {name: round(100 * summary[name], 4) for name in names if summary[name] is not None}
     scores["token loss"] = round(summary["token_loss"], 6)
-    return {
-        "scores": scores,
-        "parameters": {"updated": summary["updated_parameters"]},
-        "seconds": {"training": round(summary["seconds"], 1)},
-        "summary": {**summary, "skipped": len(summary["skipped"]), "stream": Path(summary["stream"]).name},
-    }
+    counts, seconds = {"updated": summary["updated_parameters"]}, {"training": round(summary["seconds"], 1)}
+    summary |= {"skipped": len(summary["skipped"]), "stream": Path(summary["stream"]).name}
+    return {"scores": scores, "parameters": counts, "seconds": seconds, "summary": summary}
 
 
 def _car_scores(found: Mapping[str, Any]) -> dict[str, float]:
     """Return scores such as "seen pass@2" (all combinations) and "seen T=1 pass@2" (one horizon), and right cells."""
-    return {
-        f"{part} {'' if group == 'all' else f'{group} '}{name}": round(100 * one[name], 4)
-        for part in ("seen", "unseen")
-        for group, one in found.get(part, {}).items()
-        for name in ("pass@1", "pass@2", "cells")
-    }
+    groups = [(part, group, one) for part in ("seen", "unseen") for group, one in found.get(part, {}).items()]
+    prefixed = [(f"{part} " if group == "all" else f"{part} {group} ", one) for part, group, one in groups]
+    return {f"{to}{name}": round(100 * one[name], 4) for to, one in prefixed for name in ("pass@1", "pass@2", "cells")}
 
 
 def updates_until_unseen(metrics: list[dict[str, Any]]) -> float | None:

@@ -24,9 +24,9 @@ from charm.tasks.task import COLORS, Pair, Task
 from charm.tasks.view import DIHEDRALS, IDENTITY, View, turn
 
 # What the matrix counts for two sources. A task may be in several matches; pairs equal under a view count once.
+SAME_TASK = "same id, identical"
 COUNTS = (
-    *("same id, identical", "same id, changed"),
-    *("other id, identical", "other id, equivalent", "other id, overlapping"),
+    *(SAME_TASK, "same id, changed", "other id, identical", "other id, equivalent", "other id, overlapping"),
     "shared pairs",
 )
 Generated = Mapping[str, Mapping[str, PairBlock]]  # pairs by folder, such as "rearc", and task id
@@ -58,9 +58,9 @@ class Match:
     @property
     def heading(self) -> str:
         """The entry of COUNTS for this match."""
-        if self.ids[0] == self.ids[1]:
-            return "same id, identical" if self.kind == "identical" else "same id, changed"
-        return f"other id, {self.kind}"
+        if self.ids[0] != self.ids[1]:
+            return f"other id, {self.kind}"
+        return SAME_TASK if self.kind == "identical" else "same id, changed"
 
 
 class AnyView(View):
@@ -111,17 +111,15 @@ def audit(sources: Sequence[Source], generated: Generated | None = None) -> Audi
     names = [source.name for source in sources]
     if len(set(names)) < len(names):
         raise CharmError(f"the audit's sources must be different, got {', '.join(names)}")
-    entries = [
-        _Entry(source.name, task, tuple(map(canonical, task.pairs))) for source in sources for task in source.tasks
-    ]
+    each = ((source.name, task) for source in sources for task in source.tasks)
+    entries = [_Entry(name, task, tuple(map(canonical, task.pairs))) for name, task in each]
     holders: dict[bytes, list[int]] = defaultdict(list)  # pair up to views -> the entries that hold it
     namesakes: dict[str, list[int]] = defaultdict(list)
     for number, entry in enumerate(entries):
         namesakes[entry.task.id].append(number)
-        for key in dict.fromkeys(entry.keys):
+        for key in set(entry.keys):
             holders[key].append(number)
-    groups = (*holders.values(), *namesakes.values())
-    candidates = {both for group in groups for both in combinations(group, 2)}
+    candidates = {both for group in (*holders.values(), *namesakes.values()) for both in combinations(group, 2)}
     matches = tuple(_match(entries[a], entries[b]) for a, b in sorted(candidates))
 
     matrix = {both: dict.fromkeys(COUNTS, 0) for both in combinations_with_replacement(names, 2)}
@@ -132,9 +130,8 @@ def audit(sources: Sequence[Source], generated: Generated | None = None) -> Audi
             matrix[both]["shared pairs"] += 1
     generated = generated or {}
     compared = {folder: sum(map(len, blocks.values())) for folder, blocks in generated.items()}
-    asked = [entry for entry in entries if not entry.source.endswith(TRAINING)]
-    summaries = tuple(source.summary() for source in sources)
-    return AuditReport(summaries, matrix, matches, compared, _find_leaks(generated, asked))
+    leaks = _find_leaks(generated, [entry for entry in entries if not entry.source.endswith(TRAINING)])
+    return AuditReport(tuple(source.summary() for source in sources), matrix, matches, compared, leaks)
 
 
 def canonical(pair: Pair) -> bytes:
@@ -181,22 +178,21 @@ def audit_tables(report: AuditReport) -> list[Table]:
 
     rows = []
     for match in report.matches:
-        if match.heading == "same id, identical":
-            continue
-        both = (f"{name} {task_id}" for name, task_id in zip(match.sources, match.ids, strict=True))
-        pairs = ", ".join(f"{one.first} {'=' if one.identical else '~'} {one.second}" for one in match.pairs)
-        rows.append([*both, match.kind, pairs, str(match.view or "")])
-    columns = ["task", "task", "relation", "pairs in common", "view"]
+        if match.heading != SAME_TASK:
+            ids = (f"{name} {task_id}" for name, task_id in zip(match.sources, match.ids, strict=True))
+            pairs = ", ".join(f"{one.first} {'=' if one.identical else '~'} {one.second}" for one in match.pairs)
+            rows.append([*ids, match.kind, pairs, str(match.view or "")])
     if rows:
+        columns = ["task", "task", "relation", "pairs in common", "view"]
         tables.append(Table(columns, rows, "All but the identical tasks of one id", narrow=True))
     if report.compared:
         places: dict[tuple[str, str], list[GeneratedMatch]] = defaultdict(list)
-        for one in report.generated:
-            places[f"{one.folder} {one.generated}", f"{one.source} {one.task}"].append(one)
-        rows = [
-            [*both, ", ".join(one.pair for one in some), str(len({n for one in some for n in one.numbers}))]
-            for both, some in places.items()
-        ]
+        for found in report.generated:
+            places[f"{found.folder} {found.generated}", f"{found.source} {found.task}"].append(found)
+        rows = []
+        for both, some in places.items():
+            numbers = {number for found in some for number in found.numbers}
+            rows.append([*both, ", ".join(found.pair for found in some), str(len(numbers))])
         compared = ", ".join(f"{count:,} of {folder}" for folder, count in report.compared.items())
         title = f"Generated pairs that equal an evaluated pair ({compared} compared)"
         tables.append(Table(["generated", "task", "its pairs", "generated pairs"], rows, title, narrow=True))
@@ -212,12 +208,10 @@ class _Entry(NamedTuple):
 def _find_leaks(generated: Generated, asked: Sequence[_Entry]) -> tuple[GeneratedMatch, ...]:
     """Find generated pairs that equal a pair of the asked tasks, quickly: few have such a pair's fingerprint."""
     holders: dict[bytes, list[tuple[_Entry, str]]] = defaultdict(list)
-    shown: list[Pair] = []
+    shown = [pair for entry in asked for pair in entry.task.pairs if pair.output is not None]
     for entry in asked:
-        for (place, pair), key in zip(entry.task.named_pairs().items(), entry.keys, strict=True):
-            if pair.output is not None:
-                shown.append(pair)
-                holders[key].append((entry, place))
+        for place, key in zip(entry.task.named_pairs(), entry.keys, strict=True):
+            holders[key].append((entry, place))
     known = set(_fingerprints(pack_pairs(shown, range(len(shown)))).tolist())
     found: dict[tuple[str, str, str, str, str], list[int]] = defaultdict(list)
     for folder, blocks in generated.items():

