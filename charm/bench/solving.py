@@ -130,15 +130,11 @@ def time_votes(options: SolveBench, place: Place, kernels: Kernels) -> tuple[dic
     counting: Any = model.config.reasoner
     operations, _ = counting.flops(torch.from_numpy(asked_V + answer_V), torch.from_numpy(asked_V))
     writing = max(seconds - judging, 1e-9)
-    return {
-        "seconds": seconds,
-        "writing, s": writing,
-        "judging, s": judging,
-        "votes/s": len(found) / seconds,
-        "tokens/s": int(answer_V.sum()) / writing,
-        "TFLOP/s": operations / writing / 1e12,
-        "hash": hashlib.sha256(np.sort(found.job_V).tobytes() + _voted(found).tobytes()).hexdigest()[:12],
-    }, found
+    measured: dict[str, Any] = {"seconds": seconds, "writing, s": writing, "judging, s": judging}
+    measured |= {"votes/s": len(found) / seconds, "tokens/s": int(answer_V.sum()) / writing}
+    measured["TFLOP/s"] = operations / writing / 1e12
+    measured["hash"] = hashlib.sha256(np.sort(found.job_V).tobytes() + _voted(found).tobytes()).hexdigest()[:12]
+    return measured, found
 
 
 def _voted(votes: Votes) -> npt.NDArray[np.uint64]:

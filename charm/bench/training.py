@@ -63,22 +63,14 @@ def measure_job(
             job.close()
     except torch.OutOfMemoryError as error:
         raise CharmError(f"a batch of {config.batch} does not fit in the memory of {place.describe()}") from error
-    speeds = {}
+    batch, unit = job.work
+    found = {"preset": name, "canvas": canvas if sides[0]["side"] else "none", "batch": batch, "unit": unit}
+    found["kernels"] = job.model.reasoner.kernels_in_use()
     for part in ("training", "forward"):  # over all canvas sizes, each as often as training meets it
-        speeds[part] = 1 / sum(one["share"] / one[part] for one in sides)
-        tflops = speeds[part] * sum(one["share"] * one[f"{part}_tflops"] / one[part] for one in sides)
-        speeds[f"{part}_share"] = tflops / about["ceiling_tflops"]
-    return {
-        "preset": name,
-        "canvas": canvas if sides[0]["side"] else "none",
-        "batch": job.work[0],
-        "unit": job.work[1],  # of the batch: samples or tokens
-        "kernels": job.model.reasoner.kernels_in_use(),
-        **speeds,
-        "peak_gib": peak_gib(place.device),
-        **about,
-        "sides": sides,
-    }
+        found[part] = 1 / sum(one["share"] / one[part] for one in sides)
+        tflops = found[part] * sum(one["share"] * one[f"{part}_tflops"] / one[part] for one in sides)
+        found[f"{part}_share"] = tflops / about["ceiling_tflops"]
+    return {**found, "peak_gib": peak_gib(place.device), **about, "sides": sides}
 
 
 def _measure(learner: Learner, work: Workload, seconds: float) -> SpeedRecord:
@@ -89,14 +81,10 @@ def _measure(learner: Learner, work: Workload, seconds: float) -> SpeedRecord:
     update_seconds = seconds_each(lambda: learner.learn(work.prepare(learner.updates)), seconds, warm_up=RECORDED)
     forward_seconds = seconds_each(work.forward, seconds)
     samples, forward, training = work.size()
-    return {
-        "side": work.side,
-        "share": work.share,  # of the training index
-        "training": samples / update_seconds,
-        "forward": samples / forward_seconds,
-        "training_tflops": training / update_seconds / 1e12,
-        "forward_tflops": forward / forward_seconds / 1e12,
-    }
+    rates = {"training": samples / update_seconds, "forward": samples / forward_seconds}
+    operations = {"training_tflops": training / update_seconds, "forward_tflops": forward / forward_seconds}
+    in_tflops = {name: one / 1e12 for name, one in operations.items()}
+    return {"side": work.side, "share": work.share, **rates, **in_tflops}  # the share of the training index
 
 
 def seconds_each(work: Callable[[], object], seconds: float, warm_up: int = WARM_UP) -> float:

@@ -141,13 +141,8 @@ def run_stream(
         raise CharmError("a stream is learned by one process; run several methods or seeds side by side instead")
     base = StreamBase(run, options, place)
     updates = len(base.stream.ids) * options.recipe.steps
-    config = replace(
-        options,
-        scope=method_named(options.method, options.scope)[1],
-        views=options.views or base.config.data.views,
-        steps=updates,
-        seed=options.recipe.seed,
-    )
+    scope, views = method_named(options.method, options.scope)[1], options.views or base.config.data.views
+    config = replace(options, scope=scope, views=views, steps=updates, seed=options.recipe.seed)
     begun = (out / "config.json").is_file()
     if not begun and any((out / "stages").glob("*.json")):
         raise CharmError(f"{out}: config.json is missing: the stages in the folder may belong to another run")

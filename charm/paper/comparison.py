@@ -135,39 +135,29 @@ class Comparison:
 
         The candidates of all seeds of a line count.
         """
-        table = self.table
-        if not self.results.get(table.alone) or len(self.results) < 2:
+        mine = self.results.get(self.table.alone)
+        if not mine or len(self.results) < 2:
             return None
-        found = {
-            key: {task for one in some.values() for task in one.get("tasks", {}).get("proposed", ())}
-            for key, some in self.results.items()
-        }
-        others = set().union(*(tasks for key, tasks in found.items() if key != table.alone))
-        return sorted(found[table.alone] - others)
+
+        def proposed(seeds: dict[int, Result]) -> set[str]:
+            return {task for one in seeds.values() for task in one.get("tasks", {}).get("proposed", ())}
+
+        return sorted(proposed(mine).difference(*(proposed(one) for one in self.results.values() if one is not mine)))
 
     def alone_text(self) -> str:
         """Say what `alone` found, and the paper's number."""
         tasks = self.alone()
         if tasks is None:
             return ""
-        title = self.table.line(self.table.alone).title
-        others = sum(bool(some) for some in self.results.values()) - 1
-        return (
-            f"{len(tasks)} tasks are answered by {title} and by none of the {others} other variants, at any rank "
-            f"(the paper: {self.table.alone_count}): {' '.join(tasks)}".removesuffix(": ")
-        )
+        who, others = self.table.line(self.table.alone).title, sum(map(bool, self.results.values())) - 1
+        start = f"{len(tasks)} tasks are answered by {who} and by none of the {others} other variants, at any rank"
+        return f"{start} (the paper: {self.table.alone_count}): {' '.join(tasks)}".removesuffix(": ")
 
     def to_json(self) -> dict[str, Any]:
-        lines = [
-            {
-                "line": line.key,
-                "title": line.title,
-                "paper": dict(line.paper),
-                "ours": {measure: self.scores(line, measure) for measure in line.paper or self.table.measures},
-            }
-            for line in self.table.runs
-        ]
-        claims = []
+        lines, claims = [], []
+        for line in self.table.runs:
+            ours = {measure: self.scores(line, measure) for measure in line.paper or self.table.measures}
+            lines.append({"line": line.key, "title": line.title, "paper": dict(line.paper), "ours": ours})
         for claim, claimed, found, judged in self.verdicts():
             one: dict[str, Any] = {"first": claim.first, "second": claim.second, "measure": claim.measure}
             one |= {"paper": None if claimed is None else round(claimed, 6), "verdict": judged}

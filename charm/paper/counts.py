@@ -85,20 +85,10 @@ class CountCheck:
         return self.agrees == (self.claim.standing != "differs") and abs(self.difference or 0) <= DRAWN_TOLERANCE
 
     def to_json(self) -> dict[str, Any]:
-        return {
-            "table": self.table,
-            "label": self.claim.label,
-            "data": self.claim.data,
-            "paper": self.claim.printed,
-            "ours": self.ours,
-            "count": _number(self.count),
-            "agrees": self.agrees,
-            "standing": self.claim.standing,
-            "drawn": None if self.drawn is None else _number(self.drawn),
-            "drawn_difference": self.difference,
-            "passed": self.passed,
-            "note": self.claim.note,
-        }
+        known = {name: getattr(self.claim, name) for name in ("label", "data", "standing", "note")}
+        found = {"paper": self.claim.printed, "ours": self.ours, "count": _number(self.count), "agrees": self.agrees}
+        drawn = {"drawn": None if self.drawn is None else _number(self.drawn), "drawn_difference": self.difference}
+        return {"table": self.table, **known, **found, **drawn, "passed": self.passed}
 
 
 def tally(checks: Sequence[CountCheck]) -> dict[str, int]:

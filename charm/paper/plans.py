@@ -99,13 +99,10 @@ class Reproduction:
             counted = f"{left[run.name]} of {every[run.name]}"
             rows.append([run.variant.key, counted, _time(run.hours), _time(run.hours * left[run.name])])
         rows.append(["all", f"{len(missing)} of {len(runs)}", "", _time(sum(run.hours for run in missing))])
-        yield Table(
-            ["variant", "missing runs", "time per run", "time"],
-            rows,
-            f"{', '.join(table.label for table in self.tables)}, size {size}",
-            f"Estimated for {'two CPU cores' if size in CPU_SIZES else 'one NVIDIA H200'} with nothing else running.",
-            totals=[len(rows) - 1],
-        )
+        title = f"{', '.join(table.label for table in self.tables)}, size {size}"
+        where = "two CPU cores" if size in CPU_SIZES else "one NVIDIA H200"
+        caption = f"Estimated for {where} with nothing else running."
+        yield Table(["variant", "missing runs", "time per run", "time"], rows, title, caption, [len(rows) - 1])
         for about in dict.fromkeys(run.variant.size(size).about for run in runs):
             yield f"{size}: {about}"
         for run in missing:
@@ -150,10 +147,8 @@ class Reproduction:
             given[name] = int(value) if value.isdecimal() else value
         self.shelf.prepare(job.variant for job in jobs)
         numbers = run_on_slurm(jobs, device, at_once or len(jobs), given)
-        return (
-            f"{len(jobs)} runs submitted as {numbers[0]} to {numbers[-1]}; "
-            f"the same command with --show in place of --slurm prints what has finished"
-        )
+        then = "the same command with --show in place of --slurm prints what has finished"
+        return f"{len(jobs)} runs submitted as {numbers[0]} to {numbers[-1]}; {then}"
 
     # After
 
@@ -182,24 +177,17 @@ class Reproduction:
         # Lines may share a run; keys differ by the prefix of their scores.
         by_run = {line.run: found[line.key] for line in lines}
         runs = [some[seed] for some in by_run.values() for seed in seeds]
-        numbers = {
-            f"{line.key} {measure}": [scores[seed] for seed in seeds]
-            for line in lines
-            for measure in line.paper or comparison.table.measures
-            if set(seeds) <= set(scores := comparison.scores(line, measure))
-        }
+        measured = [(line, measure) for line in lines for measure in line.paper or comparison.table.measures]
+        scores = {f"{line.key} {measure}": comparison.scores(line, measure) for line, measure in measured}
+        numbers = {name: [one[seed] for seed in seeds] for name, one in scores.items() if {*seeds} <= {*one}}
         chosen = dict.fromkeys(line.variant.name for line in lines)
         given = f" --variants {' '.join(chosen)}" if len(lines) < len(TABLES[label].runs) else ""
         at_once = max(run.get("at_once", 1) for run in runs)
-        record = {
-            "what": f"{label}, size {size}",
-            "command": f"charm reproduce {label} --size {size} --seeds {len(seeds)} --jobs {at_once}{given}",
-            "size": "; ".join(sorted({line.variant.size(size).about for line in lines})),
-            "machine": ", ".join(sorted({run["machine"] for run in runs})),
-            "date": max(run["date"] for run in runs),
-            "seeds": seeds,
-            "numbers": numbers,
-        }
+        command = f"charm reproduce {label} --size {size} --seeds {len(seeds)} --jobs {at_once}{given}"
+        record: Result = {"what": f"{label}, size {size}", "command": command}
+        record["size"] = "; ".join(sorted({line.variant.size(size).about for line in lines}))
+        record["machine"] = ", ".join(sorted({run["machine"] for run in runs}))
+        record |= {"date": max(run["date"] for run in runs), "seeds": seeds, "numbers": numbers}
         path = folder / f"{record_name(label, size)}.json"
         text = ",\n".join(f"  {json.dumps(_without_details(run, seeds[0]))}" for run in runs)
         write_atomically(path, f'{json.dumps(record, indent=1)[:-2]},\n "runs": [\n{text}\n ]\n}}\n')

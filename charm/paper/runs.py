@@ -141,9 +141,8 @@ class PaperData:
 def variant_named(key: str) -> Variant:
     """Return a variant by its key, GROUP.NAME."""
     if key not in VARIANTS:
-        raise CharmError(
-            f"there is no variant {key!r}; `charm reproduce LABEL --dry-run` lists the variants of a table"
-        )
+        known = "`charm reproduce LABEL --dry-run` lists the variants of a table"
+        raise CharmError(f"there is no variant {key!r}; {known}")
     return VARIANTS[key]
 
 
@@ -177,28 +176,16 @@ def text_small(full: LMConfig) -> Fields:
     vocab, batch = 8192, 2**15
     depth, width = (8, 512) if full.gpt.depth > 12 else (6, 384)
     steps = round(full.steps * full.batch / 1.19e9) * 400
-    ngram = replace(
-        full.ngram,
-        rows=full.ngram.rows // full.gpt.vocab * vocab,
-        width=max(8, full.ngram.width * width // full.gpt.model_width // 8 * 8),
-    )
-    decay = 0.28 * math.sqrt(batch / 2**19) * 1.156e9 / (steps * batch)
-    return {
-        "gpt": {"depth": depth, "width": width},
-        "ngram": to_json(ngram),
-        "optimizer": {"weight_decay": decay},
-        "steps": steps,
-    }
+    narrow = max(8, full.ngram.width * width // full.gpt.model_width // 8 * 8)
+    ngram = replace(full.ngram, rows=full.ngram.rows // full.gpt.vocab * vocab, width=narrow)
+    decay = {"weight_decay": 0.28 * math.sqrt(batch / 2**19) * 1.156e9 / (steps * batch)}
+    return {"gpt": {"depth": depth, "width": width}, "ngram": to_json(ngram), "optimizer": decay, "steps": steps}
 
 
 def text_cpu(full: LMConfig) -> Fields:
     """Shrink a language model to `lm-tiny`; tables have 4 x 2,048 rows where the paper has 5 times its vocabulary."""
-    ngram = replace(
-        full.ngram,
-        rows=full.ngram.rows // full.gpt.vocab * 4 * 2048 // 5,
-        width=min(64, full.ngram.width // 3 // 8 * 8),
-        layers=(1, 2),
-    )
+    rows, width = full.ngram.rows // full.gpt.vocab * 4 * 2048 // 5, min(64, full.ngram.width // 3 // 8 * 8)
+    ngram = replace(full.ngram, rows=rows, width=width, layers=(1, 2))
     steps = tiny().steps * max(1, round(full.steps * full.batch / 1.19e9))
     return {"gpt": {"depth": 6} if full.gpt.depth > 12 else {}, "ngram": to_json(ngram), "steps": steps}
 

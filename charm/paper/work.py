@@ -205,19 +205,11 @@ def run_one(run: PaperRun, here: Place, say: Callable[[str], None] = print, at_o
     if found is None:
         return False
     if here.is_main:
-        result: Result = {
-            "variant": run.name,
-            "size": run.shelf.size,
-            "seed": run.seed,
-            **found,
-            "seconds_of_last_attempt": round(time.monotonic() - began, 1),
-            "at_once": at_once,
-            "machine": here.describe(),
-            "torch": torch.__version__,
-            "date": datetime.now(UTC).strftime("%Y-%m-%d"),
-            "curve": _thin_out(read_metrics(run.folder)),
-            "settings": identity(run.variant.at(run.shelf.size, run.seed)),
-        }
+        result = {"variant": run.name, "size": run.shelf.size, "seed": run.seed, **found}
+        result |= {"seconds_of_last_attempt": round(time.monotonic() - began, 1), "at_once": at_once}
+        result |= {"machine": here.describe(), "torch": torch.__version__, "date": f"{datetime.now(UTC):%Y-%m-%d}"}
+        result["curve"] = _thin_out(read_metrics(run.folder))
+        result["settings"] = identity(run.variant.at(run.shelf.size, run.seed))
         write_result(run.result_path, result, run.folder)
         say(str(run.result_path))
     return True

@@ -69,17 +69,14 @@ class ReArc:
         # the Random that they get.
         key = f"rearc/{self.seed}/{task}/{index}".encode()
         rng = random.Random(int.from_bytes(hashlib.blake2b(key, digest_size=8).digest(), "little"))
+        step = "generator"
         try:
             pair = generate(rng, 0.0, 1.0)  # the full range of difficulty
-        except Exception:
-            return Rejected("generator exception")
-        try:
+            step = "verifier"
             expected = verify(pair["input"])
         except Exception:
-            return Rejected("verifier exception")
-        if expected != pair["output"]:
-            return Rejected("verifier mismatch")
-        return pair["input"], pair["output"]
+            return Rejected(f"{step} exception")
+        return (pair["input"], expected) if expected == pair["output"] else Rejected("verifier mismatch")
 
     def verify(self, task: str, grid: RawGrid) -> RawGrid:
         """Return the output of the task's rule for an input; exceptions of the verifier are passed on."""

@@ -93,14 +93,10 @@ class AuditReport:
     generated: tuple[GeneratedMatch, ...]
 
     def to_json(self) -> dict[str, Any]:
-        return {
-            "equal_up_to": "8 symmetries x permutations of all ten colours",
-            "sources": list(self.sources),
-            "matrix": [{"sources": list(names), "counts": counts} for names, counts in self.matrix.items()],
-            "matches": to_json(self.matches),
-            "generated_pairs": self.compared,
-            "generated_matches": to_json(self.generated),
-        }
+        matrix = [{"sources": list(names), "counts": counts} for names, counts in self.matrix.items()]
+        found = {"sources": list(self.sources), "matrix": matrix, "matches": to_json(self.matches)}
+        made = {"generated_pairs": self.compared, "generated_matches": to_json(self.generated)}
+        return {"equal_up_to": "8 symmetries x permutations of all ten colours", **found, **made}
 
 
 def audit(sources: Sequence[Source], generated: Generated | None = None) -> AuditReport:

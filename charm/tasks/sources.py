@@ -71,15 +71,10 @@ class Source:
 
     def summary(self) -> dict[str, str | int]:
         """Return what a run records about its data: name, version, hash and counts."""
-        return {
-            "name": self.name,
-            "version": self.version,
-            "sha256": self.sha256,
-            "tasks": len(self.tasks),
-            "demonstrations": sum(len(task.train) for task in self.tasks),
-            "test_inputs": sum(len(task.test) for task in self.tasks),
-            "test_outputs": sum(pair.output is not None for task in self.tasks for pair in task.test),
-        }
+        shown, asked = (sum(len(getattr(task, part)) for task in self.tasks) for part in ("train", "test"))
+        answered = sum(pair.output is not None for task in self.tasks for pair in task.test)
+        counts = {"tasks": len(self.tasks), "demonstrations": shown, "test_inputs": asked, "test_outputs": answered}
+        return {"name": self.name, "version": self.version, "sha256": self.sha256, **counts}
 
 
 class TaskList(tuple[Task, ...]):
