@@ -196,7 +196,5 @@ def preset(name: str) -> TrainConfig:
     if close := get_close_matches(name, PRESETS, 1):
         raise CharmError(f"there is no preset {name}; did you mean {close[0]}?")
     others = " and ".join(f"{domain.prefix}..." for domain in DOMAINS.values() if domain.prefix)
-    raise CharmError(
-        f"there is no preset {name}; the names are {', '.join(PRESETS)}; other domains have {others}; "
-        "`charm reproduce` has the variants of the paper's tables"
-    )
+    more = f"other domains have {others}; `charm reproduce` has the variants of the paper's tables"
+    raise CharmError(f"there is no preset {name}; the names are {', '.join(PRESETS)}; {more}")

@@ -80,10 +80,7 @@ class LMBench:
 
 
 def measure_lm(presets: Sequence[str], options: LMBench, place: Place) -> list[dict[str, Any]]:
-    """Time updates of the presets one after the other.
-
-    Every step is reported: compiling a deep model takes long, and earlier measurements must not be lost.
-    """
+    """Time updates of the presets in turn, each reported at once: compiling the next one may take long, and fail."""
     found: list[dict[str, Any]] = []
     with tempfile.TemporaryDirectory() as scratch:
         for name in presets:

@@ -28,10 +28,8 @@ def check_records(out: Path, stages: int, rechecked: Iterable[int]) -> None:
     needed = [record_file(out, "rechecks", number) for number in rechecked]
     for path in (*needed, *(record_file(out, "stages", number) for number in range(1, stages + 1))):
         if not path.is_file():
-            raise CharmError(
-                f"{path} is missing and cannot be made again, since the model has learned more tasks since; "
-                f"restore the file or start the stream again in another folder"
-            )
+            problem = f"{path} is missing and cannot be made again, since the model has learned more tasks since"
+            raise CharmError(f"{problem}; restore the file or start the stream again in another folder")
         listed = checked(dict[str, Any], read_sealed(path).get("files", {}), f"{path}.files")
         check_files(out, listed, listed)
 

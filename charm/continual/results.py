@@ -85,10 +85,7 @@ def results_table(groups: Sequence[Runs]) -> Table:
 
 
 def write_results(groups: Sequence[Runs], out: Path) -> list[Path]:
-    """Write table.md, results.json and the two figures over groups of finished runs; return what was written.
-
-    Where nothing was scored, since the tasks came without answers, there is nothing to draw.
-    """
+    """Write table.md, results.json and, if answers are known, two figures over groups of finished runs; return them."""
     if not groups:
         raise CharmError(f"{out}: there is no finished run to compare")
     sweep(out, "*")

@@ -160,10 +160,8 @@ class PaperRun:
             made = identity(from_json(type(config), made))
         if made != wanted:
             names = [name for name in wanted if not isinstance(made, dict) or made.get(name) != wanted[name]]
-            raise CharmError(
-                f"{self.result_path} was made with other settings ({', '.join(names) or 'more fields'}); delete it to "
-                f"run the variant again, or use another --out"
-            )
+            problem = f"{self.result_path} was made with other settings ({', '.join(names) or 'more fields'})"
+            raise CharmError(f"{problem}; delete it to run the variant again, or use another --out")
         return found
 
 
@@ -198,7 +196,7 @@ def identity(config: Any) -> dict[str, Any]:
 def run_one(run: PaperRun, here: Place, say: Callable[[str], None] = print, at_once: int = 1) -> bool:
     """Finish the training, evaluate, and write the result; return False if a signal stopped it.
 
-    `at_once` is the number of runs that share the machine; it is recorded because it affects the speed.
+    The number of runs that share the machine is recorded, because it affects the speed.
     """
     began = time.monotonic()
     found = _learn_stream(run, run.base, here, say) if run.base else _train(run, here, say)
@@ -219,9 +217,8 @@ def _train(run: PaperRun, here: Place, say: Callable[[str], None]) -> Result | N
     config, out, domain = run.config, run.folder, run.variant.domain
     begun = (out / "config.json").is_file()
     if begun and identity(read_run_config(out, type(config))) != identity(config):
-        raise CharmError(
-            f"{out} is an unfinished run with other settings; delete it to start again, or use another --out"
-        )
+        remedy = "delete it to start again, or use another --out"
+        raise CharmError(f"{out} is an unfinished run with other settings; {remedy}")
     engine = domain.get("train")(config, out, here, begun, say)
     if engine.step < config.steps:
         return None

@@ -1,7 +1,7 @@
 """The leakage audit: which tasks and pairs appear more than once, within a source or across sources.
 
-Generated pairs are compared with the evaluation sets. Equal means equal up to symmetry and recolouring: the 8
-symmetries times the permutations of all ten colours. A pair without an output equals only pairs without one.
+Equal means equal up to symmetry and recolouring: the 8 symmetries times the permutations of all ten colours. A pair
+without an output equals only pairs without one.
 """
 
 from __future__ import annotations
@@ -100,10 +100,7 @@ class AuditReport:
 
 
 def audit(sources: Sequence[Source], generated: Generated | None = None) -> AuditReport:
-    """Compare every task with every other one, also within a source.
-
-    Generated pairs are compared with every source that is not for training.
-    """
+    """Compare every task with every other one, also within a source, and generated pairs with the evaluation sets."""
     names = [source.name for source in sources]
     if len(set(names)) < len(names):
         raise CharmError(f"the audit's sources must be different, got {', '.join(names)}")
@@ -145,10 +142,7 @@ def canonical(pair: Pair) -> bytes:
 
 
 def common_view(first: Sequence[Pair], second: Sequence[Pair]) -> View | None:
-    """Return one view that maps the first pairs onto the second, in any order; None where there is none.
-
-    It is an `AnyView` where colour 0 moves.
-    """
+    """Return one view that maps the first pairs onto the second, in any order; None where there is none."""
     if len(first) != len(second):
         return None
     for dihedral in range(DIHEDRALS):

