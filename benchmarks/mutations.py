@@ -281,8 +281,8 @@ MUTATIONS = (
     ),
     Mutation(
         "a generated pair gets a canvas for its input alone",
-        "sides = _sides(made.shapes.max(axis=1), config.sides)",
-        "sides = _sides(made.shapes[:, :2].max(axis=1), config.sides)",
+        "side_for[made.shapes.max(axis=1)]",
+        "side_for[made.shapes[:, :2].max(axis=1)]",
         ("tasks/test_dataset.py",),
     ),
     Mutation(
@@ -293,8 +293,8 @@ MUTATIONS = (
     ),
     Mutation(
         "views of generated pairs ignore the seed",
-        "draw_views(Task(task_id, some, ()), config.synthetic_view_count, config.seed + 1)",
-        "draw_views(Task(task_id, some, ()), config.synthetic_view_count, 1)",
+        "draw_views(some, config.synthetic_view_count, config.seed + 1)",
+        "draw_views(some, config.synthetic_view_count, 1)",
         ("tasks/test_dataset.py",),
     ),
     Mutation(
@@ -335,8 +335,8 @@ MUTATIONS = (
     ),
     Mutation(
         "a question's input is trained on where a generator draws it",
-        "np.flatnonzero((sides == side) & allowed)",
-        "np.flatnonzero(sides == side)",
+        "side_for[made.shapes.max(axis=1)] * allowed",
+        "side_for[made.shapes.max(axis=1)]",
         ("tasks/test_dataset.py",),
     ),
     Mutation(

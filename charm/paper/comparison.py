@@ -131,7 +131,7 @@ class Comparison:
         return Table(["difference", "paper", "ours", "verdict"], rows, "Claims", caption, narrow=True)
 
     def alone(self) -> list[str] | None:
-        """Return the tasks that only `table.alone` has among its candidates of all seeds; None with no other results."""
+        """Return the tasks that only `table.alone` has among its candidates of all seeds; None without others."""
         mine = self.results.get(self.table.alone)
         if not mine or len(self.results) < 2:
             return None
