@@ -12,7 +12,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -29,6 +29,7 @@ from charm.paper.comparison import MOST_SEEDS, Comparison
 from charm.paper.runs import SizeName
 from charm.paper.tables import TABLES, PaperTable
 from charm.paper.work import STOPPED, PaperRun, Result, Shelf, run_one
+from charm.progress import Say
 from charm.tables import Table
 
 SEEDS = 3  # default at sizes other than full
@@ -118,7 +119,7 @@ class Reproduction:
 
     # Runs
 
-    def run(self, device: str, at_once: int | None, say: Callable[[str], None]) -> list[str]:
+    def run(self, device: str, at_once: int | None, say: Say) -> list[str]:
         """Run what is missing on this machine; return a sentence for each failed run.
 
         Unless `at_once` is given, as many run on each GPU as the largest run allows, or one without a GPU.
@@ -263,7 +264,7 @@ def gpus(device: str) -> list[str]:
     return (named.split(",") if named else list(map(str, range(count))))[:count]
 
 
-def run_here(jobs: Sequence[PaperRun], device: str, at_once: int, say: Callable[[str], None]) -> list[str]:
+def run_here(jobs: Sequence[PaperRun], device: str, at_once: int, say: Say) -> list[str]:
     """Run jobs on the GPUs, at most `at_once` at a time; return a sentence for each failed run.
 
     If a run runs out of memory while others are running, it is tried again with one run fewer at a time. On SIGTERM or
