@@ -43,6 +43,7 @@ class Method:
     """Of the pull that holds shared weights back at the base, if nothing else is asked for; 0 for none."""
     by_importance: bool = False
     """Whether a weight is pulled by its importance to pretraining; otherwise all are pulled alike."""
+    setting: str = ""  # the field of the options that is for such methods alone
     form: Literal["free", "low rank", "units"] = "free"  # how shared weights are updated
     rehearses: bool = False  # every second update is a pretraining batch
     replays: bool = False  # every second update is a batch of earlier tasks, from a buffer of them
@@ -87,12 +88,12 @@ METHODS = {
     "oracle": Method(scopes=("full",), restores=True),
     "joint": Method(scopes=("full",), joint=True),
     "naive": Method(),
-    "l2sp": Method(strength=0.1),
-    "ewc": Method(strength=0.01, by_importance=True),
+    "l2sp": Method(strength=0.1, setting="strength"),
+    "ewc": Method(strength=0.01, setting="strength", by_importance=True),
     "rehearsal": Method(rehearses=True),
-    "replay": Method(replays=True),
-    "lora": Method(scopes=("matrices",), form="low rank"),
-    "sparse": Method(scopes=("feed-forward",), form="units"),
+    "replay": Method(replays=True, setting="buffer"),
+    "lora": Method(scopes=("matrices",), form="low rank", setting="rank"),
+    "sparse": Method(scopes=("feed-forward",), form="units", setting="units"),
 }
 
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from charm.config import checked
 from charm.continual.measures import MEASURES, Matrix, Stages, measures
+from charm.continual.methods import METHODS
 from charm.errors import ODD_VALUES, CharmError, charm_errors
 from charm.files import check_files, read_sealed, write_sealed
 from charm.training.adaptation import Recipe
@@ -167,7 +168,7 @@ def _summary(records: StreamRecords) -> StreamSummary:
 
 def settings_of(options: Mapping[str, Any]) -> str:
     """Name the settings of a method that are its own or not the paper's: "buffer 10, shared_lr 0.001"."""
-    own = {"replay": "buffer", "lora": "rank", "sparse": "units"}.get(options["method"], "strength")
+    own = METHODS[options["method"]].setting
     found = {own: options[own]} if options.get(own) is not None else {}
     names = ("task_lr", "row_lr", *(("shared_lr",) if options["scope"] != "rows" else ()), "rows")
     recipe = {name: options["recipe"].get(name, getattr(Recipe, name)) for name in names}

@@ -105,11 +105,10 @@ class StreamOptions(EngineConfig):
         at_least(0, self, "tasks", "views")
         at_least(1, self.recipe, "steps", where="recipe.")
         method, _ = method_named(self.method, self.scope)
-        if self.strength is not None and not method.strength:
-            raise CharmError(f"strength is for l2sp and ewc; the method {self.method} does not use it")
-        for name, user in (("buffer", "replay"), ("rank", "lora"), ("units", "sparse")):
-            if self.method != user and getattr(self, name) != getattr(StreamOptions, name):
-                raise CharmError(f"{name} is for {user}; the method {self.method} does not use it")
+        for name in ("strength", "buffer", "rank", "units"):
+            if name != method.setting and getattr(self, name) != getattr(StreamOptions, name):
+                users = " and ".join(user for user, one in METHODS.items() if one.setting == name)
+                raise CharmError(f"{name} is for {users}; the method {self.method} does not use it")
 
     def saves_at(self, step: int) -> bool:
         """Return whether a stage ends here."""
@@ -190,12 +189,9 @@ class StreamJob(Job):
         recipe, counts_tokens = options.recipe, "batch" in self.config.reasoner.unused
         self.work = (recipe.tokens, "tokens") if counts_tokens else (recipe.batch, "samples")
         sha256 = fingerprint(base.checkpoint / "model.safetensors")["sha256"]
-        self.manifest = {
-            "base": {"sha256": sha256, "model": to_json(self.model.config)},
-            "order": list(self.stream.ids),
-            "skipped": self.stream.skipped,
-            "tasks_sha256": hashlib.sha256(self.stream.text().encode()).hexdigest(),
-        }
+        self.manifest = {"base": {"sha256": sha256, "model": to_json(self.model.config)}}
+        self.manifest |= {"order": list(self.stream.ids), "skipped": self.stream.skipped}
+        self.manifest["tasks_sha256"] = hashlib.sha256(self.stream.text().encode()).hexdigest()
         # All rows of the stream are there from the start, at zero: a task not learned yet can be asked, too.
         self.data_config = task_data(self.config.data, options.views)
         instances = self.model.instances.copy()
