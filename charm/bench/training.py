@@ -81,10 +81,10 @@ def _measure(learner: Learner, work: Workload, seconds: float) -> SpeedRecord:
     update_seconds = seconds_each(lambda: learner.learn(work.prepare(learner.updates)), seconds, warm_up=RECORDED)
     forward_seconds = seconds_each(work.forward, seconds)
     samples, forward, training = work.size()
-    rates = {"training": samples / update_seconds, "forward": samples / forward_seconds}
-    operations = {"training_tflops": training / update_seconds, "forward_tflops": forward / forward_seconds}
-    in_tflops = {name: one / 1e12 for name, one in operations.items()}
-    return {"side": work.side, "share": work.share, **rates, **in_tflops}  # the share of the training index
+    found = {"side": work.side, "share": work.share}  # of the training index
+    for part, each, operations in (("training", update_seconds, training), ("forward", forward_seconds, forward)):
+        found |= {part: samples / each, f"{part}_tflops": operations / each / 1e12}
+    return found
 
 
 def seconds_each(work: Callable[[], object], seconds: float, warm_up: int = WARM_UP) -> float:

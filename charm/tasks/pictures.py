@@ -130,11 +130,10 @@ def task_html(task: Task) -> str:
     return row((block(caption, pair.input, pair.output) for caption, pair in shown), f"task {task.id}")
 
 
-def tasks_html(tasks: tuple[Task, ...], name: str, shown: int = 12) -> str:
+def tasks_html(tasks: tuple[Task, ...], name: str) -> str:
     """Draw the first demonstration of the first tasks."""
-    blocks = (block(task.id, task.train[0].input, task.train[0].output) for task in tasks[:shown])
-    more = "" if len(tasks) <= shown else f"; the first {shown}"
-    return row(blocks, f"{name}: {len(tasks)} tasks{more}")
+    blocks = (block(task.id, task.train[0].input, task.train[0].output) for task in tasks[:12])
+    return row(blocks, f"{name}: {len(tasks)} tasks{'; the first 12' if len(tasks) > 12 else ''}")
 
 
 def view_html(view: View) -> str:
