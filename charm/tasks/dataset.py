@@ -177,7 +177,8 @@ def assemble(tasks: TaskSet, config: DataConfig, instances: Instances | None = N
         repeats = times[role] * (max(1, round(config.views / len(rows))) if config.balanced else 1)
         # Each pair has the canvas it needs; all of a task that is asked have the task's.
         bound = longest_side(task) if role == "evaluate" else 0
-        sides_N = side_for[[bound or max(max(grid.shape) for grid in pair.grids()) for pair in visible]]
+        needed = [bound or max(max(grid.shape) for grid in pair.grids()) for pair in visible]
+        sides_N = side_for[np.array(needed, np.int64)]
         order = np.argsort(sides_N, kind="stable")
         index(task.id, rows, len(pairs), sides_N[order], repeats)
         pairs += [visible[number] for number in order]
