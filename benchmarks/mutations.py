@@ -232,8 +232,8 @@ MUTATIONS = (
     ),
     Mutation(
         "L2-SP pulls ten times too little",
-        "Method(strength=0.1)",
-        "Method(strength=0.01)",
+        "strength=0.1, setting",
+        "strength=0.01, setting",
         ("test_methods.py",),
     ),
     Mutation(

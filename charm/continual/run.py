@@ -41,7 +41,7 @@ from charm.evaluation.ranking import rank
 from charm.evaluation.scoring import AnswerKey, Scores, score
 from charm.files import fingerprint, lock_folder, read_sealed, write_atomically, write_sealed
 from charm.models.model import TRAINING, CharmModel
-from charm.progress import Say
+from charm.progress import Echo
 from charm.runs.checkpoint import newest_checkpoint, read_tensors, steps_of, storable, write_tensors
 from charm.runs.config import EngineConfig
 from charm.runs.export import write_model
@@ -129,7 +129,7 @@ def score_votes(model: CharmModel, data: Dataset, answers: AnswerKey, views: int
     return score(rank([Ballot(one) for one in votes.values()], data.questions, order), answers)
 
 
-def run_stream(run: Path, out: Path, options: StreamOptions, place: Place, say: Say = print) -> dict[str, Any]:
+def run_stream(run: Path, out: Path, options: StreamOptions, place: Place, say: Echo = print) -> dict[str, Any]:
     """Learn a stream from a trained base and return the summary; started again, it resumes.
 
     SIGTERM and SIGINT ask for a checkpoint, in the middle of a stage as well; then KeyboardInterrupt is raised.
@@ -182,7 +182,7 @@ class StreamJob(Job):
     learned stay in their files, so a checkpoint does not grow with the stream.
     """
 
-    def __init__(self, base: StreamBase, out: Path, options: StreamOptions, place: Place, say: Say) -> None:
+    def __init__(self, base: StreamBase, out: Path, options: StreamOptions, place: Place, say: Echo) -> None:
         self.out, self.options, self.place, self.say = out, options, place, say
         self.method, self.scope = method_named(options.method, options.scope)
         self.config, self.model, self.stream = base.config, base.model, base.stream

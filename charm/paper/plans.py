@@ -29,7 +29,7 @@ from charm.paper.comparison import MOST_SEEDS, Comparison
 from charm.paper.runs import SizeName
 from charm.paper.tables import TABLES, PaperTable
 from charm.paper.work import STOPPED, PaperRun, Result, Shelf, run_one
-from charm.progress import Say
+from charm.progress import Echo
 from charm.tables import Table
 
 SEEDS = 3  # default at sizes other than full
@@ -119,7 +119,7 @@ class Reproduction:
 
     # Runs
 
-    def run(self, device: str, at_once: int | None, say: Say) -> list[str]:
+    def run(self, device: str, at_once: int | None, say: Echo) -> list[str]:
         """Run what is missing on this machine; return a sentence for each failed run.
 
         Unless `at_once` is given, as many run on each GPU as the largest run allows, or one without a GPU.
@@ -264,7 +264,7 @@ def gpus(device: str) -> list[str]:
     return (named.split(",") if named else list(map(str, range(count))))[:count]
 
 
-def run_here(jobs: Sequence[PaperRun], device: str, at_once: int, say: Say) -> list[str]:
+def run_here(jobs: Sequence[PaperRun], device: str, at_once: int, say: Echo) -> list[str]:
     """Run jobs on the GPUs, at most `at_once` at a time; return a sentence for each failed run.
 
     If a run runs out of memory while others are running, it is tried again with one run fewer at a time. On SIGTERM or

@@ -45,7 +45,7 @@ from charm.models.model import CharmModel
 from charm.paper.runs import SMALL_STREAM, SizeName, Variant, hours, small_tasks, variant_named
 from charm.paper.tables import EMERGED
 from charm.paths import data_dir
-from charm.progress import Say, say
+from charm.progress import Echo, say
 from charm.runs.checkpoint import newest_checkpoint, steps_of
 from charm.runs.folder import write_result
 from charm.runs.metrics import curve, mean_around, read_metrics
@@ -193,7 +193,7 @@ def identity(config: Any) -> dict[str, Any]:
 # A run
 
 
-def run_one(run: PaperRun, here: Place, say: Say = print, at_once: int = 1) -> bool:
+def run_one(run: PaperRun, here: Place, say: Echo = print, at_once: int = 1) -> bool:
     """Finish the training, evaluate, and write the result; return False if a signal stopped it.
 
     The number of runs that share the machine is recorded, because it affects the speed.
@@ -213,7 +213,7 @@ def run_one(run: PaperRun, here: Place, say: Say = print, at_once: int = 1) -> b
     return True
 
 
-def _train(run: PaperRun, here: Place, say: Say) -> Result | None:
+def _train(run: PaperRun, here: Place, say: Echo) -> Result | None:
     config, out, domain = run.config, run.folder, run.variant.domain
     begun = (out / "config.json").is_file()
     if begun and identity(read_run_config(out, type(config))) != identity(config):
@@ -247,7 +247,7 @@ def _train(run: PaperRun, here: Place, say: Say) -> Result | None:
     return {"scores": scores, "parameters": parameters, "seconds": seconds, "tasks": tasks}
 
 
-def _learn_stream(run: PaperRun, base: PaperRun, here: Place, say: Say) -> Result | None:
+def _learn_stream(run: PaperRun, base: PaperRun, here: Place, say: Echo) -> Result | None:
     if not steps_of(base.folder):
         raise CharmError(f"{base.folder}: the base has no checkpoint; delete {base.result_path} to train it again")
     try:
