@@ -78,10 +78,6 @@ def settings(config: JsonObject, title: str = "configuration") -> str:
     return f"<details><summary>{escape(title)}</summary><pre>{escape(json.dumps(shown, indent=1))}</pre></details>"
 
 
-def class_of(outcome: str) -> str:
-    return outcome.replace(" ", "-")
-
-
 def names_of(runs: Sequence[Path]) -> list[str]:
     """Return a distinct name for each run: its folder's name, with as many parent folders as needed."""
     parts = [run.resolve().parts for run in runs]

@@ -21,7 +21,6 @@ from charm.config import is_number
 from charm.domains import domain_of
 from charm.drawing.grids import HATCH, PALETTE
 from charm.errors import CharmError, charm_errors
-from charm.evaluation.protocols import SURE
 from charm.files import read_sealed, without_repeats
 from charm.paths import released_model
 from charm.report.curves import curves_svg
@@ -181,7 +180,6 @@ def start_json(library: Library) -> JsonObject:
             name: {"title": one.title, "tasks": sorted(one.tasks)} for name, one in library.generators.items()
         },
         "modes": list(MODES.items()),
-        "sure": SURE,
         "example": EXAMPLE if EXAMPLE["set"] in library.sources else None,
     }
 
