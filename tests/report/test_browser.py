@@ -142,24 +142,44 @@ def test_text_and_outcome_filter_together(report: Path, page: Page) -> None:
     assert page.inner_text("#shown") == "0 of 6 tasks"
 
 
+def sort_keys(task: Any) -> dict[str, Any]:
+    """What the heads of the list sort by, from the data of the page; None if unknown."""
+    tests = task["tests"]
+    best = [test["candidates"][0] for test in tests if test["candidates"]]
+    ranks, wrong = [test["rank"] for test in tests], []
+    for test in tests:
+        grids = [one["grid"] for one in test["candidates"][:2]]
+        truth = None if test["truth"] is None else grid(test["truth"])
+        alike = [grid(text) for text in grids if truth is not None and grid(text).shape == truth.shape]
+        wrong.append(min((int((one != truth).sum()) for one in alike), default=None))
+    return {
+        "id": task["id"],
+        "outcome": OUTCOMES.index(task["outcome"]),
+        "rank": None if None in ranks else max(ranks),
+        "share": float(np.mean([one["share"] for one in best])) if best else None,
+        "confidence": float(np.mean([one["confidence"] for one in best])) if best else None,
+        "wrong": None if None in wrong else sum(wrong),
+    }
+
+
 def test_sorting_agrees_with_the_data(report: Path, page: Page) -> None:
     open_file(page, report)
     tasks = page.evaluate("JSON.parse(document.getElementById('data').textContent).tasks")
     heads = page.locator("[data-sort]")
-    assert heads.count() == 6
-    for n in range(heads.count()):
-        key = heads.nth(n).get_attribute("data-sort")
-
-        def value(task: Any, key: str | None = key) -> Any:
-            return task["id"] if key == "id" else task["keys"][key]
-
-        known = [task for task in tasks if value(task) is not None]
-        unknown = [task["id"] for task in tasks if value(task) is None]
+    keys = {task["id"]: sort_keys(task) for task in tasks}
+    assert keys["near"] == {
+        **{"id": "near", "outcome": 1, "rank": 3},
+        **{"share": pytest.approx(0.7), "confidence": pytest.approx(0.75), "wrong": 1},
+    }
+    assert [head.get_attribute("data-sort") for head in heads.all()] == list(keys["near"])
+    for head, key in zip(heads.all(), keys["near"], strict=True):
+        known = [task for task in keys if keys[task][key] is not None]
+        unknown = [task for task in keys if keys[task][key] is None]
         for way in (False, True):
-            heads.nth(n).click()
+            head.click()
             # Python's sort keeps the order of equals in both directions, as the page does.
-            expected = sorted(known, key=value, reverse=way)
-            assert names(page) == [task["id"] for task in expected] + unknown
+            expected = sorted(known, key=lambda task, key=key: keys[task][key], reverse=way)  # type: ignore[misc]
+            assert names(page) == expected + unknown
 
 
 # Inside a task

@@ -20,12 +20,16 @@ function classOf(outcome) { return (outcome in OUTCOMES ? outcome : "blind").rep
 
 function outcomeOf(outcome) { return element("span", labelOf(outcome), "outcome " + classOf(outcome)); }
 
+// The number of cells in which two grids differ; null if their sizes do.
+function cellsWrong(text, truth) {
+  if (size(text.split("/")) !== size(truth.split("/"))) return null;
+  return [...text].filter((cell, n) => cell !== truth[n]).length;
+}
+
 function difference(text, truth) {
   if (!text || !truth) return "";
-  const rows = text.split("/"), wanted = truth.split("/");
-  if (size(rows) !== size(wanted)) return size(rows) + ", expected " + size(wanted);
-  let wrong = 0;
-  for (let i = 0; i < text.length; i++) wrong += text[i] !== truth[i];
+  const wrong = cellsWrong(text, truth);
+  if (wrong === null) return size(text.split("/")) + ", expected " + size(truth.split("/"));
   return wrong ? plural(wrong, "cell") + " differ" + (wrong === 1 ? "s" : "") : "right";
 }
 

@@ -94,7 +94,7 @@ function order(button) {
   const way = button.dataset.way === "1" ? -1 : 1, key = button.dataset.sort;
   for (const other of document.querySelectorAll("[data-sort]")) delete other.dataset.way;
   button.dataset.way = way;
-  const value = (row) => key === "id" ? page.tasks[row.dataset.n].id : page.tasks[row.dataset.n].keys[key];
+  const value = (row) => page.tasks[row.dataset.n].keys[key];
   const rows = [...list.children].sort((a, b) => {
     const x = value(a), y = value(b);
     if (x === y) return a.dataset.n - b.dataset.n;
@@ -163,8 +163,24 @@ const COLUMNS = {
   wrong: ["cells wrong", "in the better attempt"],
 };
 
+// The values by which the list is sorted; null if unknown. Shares are means over the answered tests.
+function keysOf(task) {
+  const best = task.tests.filter((test) => test.candidates.length).map((test) => test.candidates[0]);
+  const mean = (name) => best.length ? best.reduce((sum, one) => sum + one[name], 0) / best.length : null;
+  const wrong = task.tests.map((test) => test.truth === null ? [] : test.candidates.filter((one) => one.rank <= 2)
+    .map((one) => cellsWrong(one.grid, test.truth)).filter((count) => count !== null));
+  return {
+    id: task.id,
+    outcome: Object.keys(OUTCOMES).indexOf(task.outcome),
+    rank: task.tests.every((test) => test.rank) ? Math.max(...task.tests.map((test) => test.rank)) : null,
+    share: mean("share"),
+    confidence: mean("confidence"),
+    wrong: wrong.every((some) => some.length) ? wrong.reduce((sum, some) => sum + Math.min(...some), 0) : null,
+  };
+}
+
 function rowOf(task, number) {
-  const made = element("details", "", "task " + classOf(task.outcome)), line = element("summary"), keys = task.keys;
+  const made = element("details", "", "task " + classOf(task.outcome)), line = element("summary"), keys = task.keys = keysOf(task);
   const known = (value, form) => value === null ? UNKNOWN : form(value);
   const cells = {
     outcome: labelOf(task.outcome),
