@@ -57,10 +57,8 @@ class BenchmarkConfig:
 
     def __post_init__(self) -> None:
         if self.rules < 1 or self.examples < 1:
-            raise CharmError(
-                f"a benchmark needs at least 1 rule per family and 1 example per rule; "
-                f"got {self.rules} and {self.examples}"
-            )
+            few = f"got {self.rules} and {self.examples}"
+            raise CharmError(f"a benchmark needs at least 1 rule per family and 1 example per rule; {few}")
         if not self.families or list(self.families) != [one for one in FAMILIES if one in self.families]:
             raise CharmError(f"families must be a subset of {', '.join(FAMILIES)}, in this order; got {self.families}")
         if not 5 <= self.side <= MAX_SIDE:
@@ -76,15 +74,11 @@ class BenchmarkConfig:
 
 
 def initial_grids(rule: Rule, seed: int, side: int, first: int, number: int) -> Grids:
-    """Draw the rule's initial grids `first`, `first` + 1, ..., [N, side, side] of 0 and 1.
-
-    Each has its own density. A random 64-bit word serves four cells; 16 bits per cell are finer than any difference in
-    density that 256 cells can show.
-    """
+    """Draw the rule's initial grids `first`, `first` + 1, ..., [N, side, side] of 0 and 1, each of its own density."""
     numbers = np.arange(first, first + number)
     low, high = DENSITIES
     density_N = low + (high - low) * keyed.uniform(keyed.key_of("car density", seed, str(rule)), numbers)
-    words = -(-side * side // 4)
+    words = -(-side * side // 4)  # of 64 random bits; 16 for a cell are finer than what 256 cells can show
     counters = numbers[:, None] * words + np.arange(words)
     drawn = keyed.bits(keyed.key_of("car cells", seed, str(rule)), counters).astype("<u8").view("<u2")
     live = drawn[:, : side * side] < (density_N * 2**16)[:, None]
@@ -203,9 +197,8 @@ def build_in(folder: Path, config: BenchmarkConfig, replace: bool, advance: Call
     if (folder / MANIFEST).is_file() and not replace:
         found = read_benchmark(folder)
         if found.config != config:
-            raise CharmError(
-                f"{folder} contains another benchmark ({found.config.describe()}); use --replace to overwrite it"
-            )
+            there = f"another benchmark ({found.config.describe()})"
+            raise CharmError(f"{folder} contains {there}; use --replace to overwrite it")
         return found
     made = build(config, advance)
     write_benchmark(folder, made)

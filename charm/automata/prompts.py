@@ -49,10 +49,8 @@ class Puzzle(NamedTuple):
 def export(path: Path, benchmark: Benchmark, puzzles: int, demonstrations: int) -> int:
     """Write prompts for `puzzles` puzzles per horizon, drawn from the trained ("seen") combinations."""
     if puzzles < 1 or not 1 <= demonstrations <= benchmark.config.examples:
-        raise CharmError(
-            f"puzzles must be >= 1 and demonstrations in 1..{benchmark.config.examples}, "
-            f"got {puzzles} and {demonstrations}"
-        )
+        given, most = f"got {puzzles} and {demonstrations}", benchmark.config.examples
+        raise CharmError(f"puzzles must be >= 1 and demonstrations in 1..{most}, {given}")
     seen = [one for one in combinations_of(benchmark, CarData(benchmark.config)) if one.trained]
     lines = []
     for horizon in benchmark.config.horizons:
@@ -72,10 +70,13 @@ def export(path: Path, benchmark: Benchmark, puzzles: int, demonstrations: int) 
 def _line(benchmark: Benchmark, one: Combination, demonstrations: int) -> dict[str, Any]:
     shown = slice(HELD_OUT, HELD_OUT + demonstrations)
     inputs, outputs = benchmark.inputs(one.rule, shown), benchmark.outputs(one.rule, one.horizon, shown)
-    tests = [_rows(grid) for grid in benchmark.inputs(one.rule, ALL_HELD_OUT)]
+    starts, ends, tests = (
+        [digits(grid).split("/") for grid in grids]
+        for grids in (inputs, outputs, benchmark.inputs(one.rule, ALL_HELD_OUT))
+    )
     blocks = [
-        "\n".join([f"Example {n}, input:", *_rows(start), f"Example {n}, output:", *_rows(end)])
-        for n, (start, end) in enumerate(zip(inputs, outputs, strict=True), start=1)
+        "\n".join([f"Example {n}, input:", *start, f"Example {n}, output:", *end])
+        for n, (start, end) in enumerate(zip(starts, ends, strict=True), start=1)
     ]
     prompt = TEXT.format(
         side=benchmark.config.side,
@@ -87,15 +88,8 @@ def _line(benchmark: Benchmark, one: Combination, demonstrations: int) -> dict[s
     return {"id": one.id, "rule": str(one.rule), "horizon": one.horizon, "tests": tests, "prompt": prompt}
 
 
-def _rows(grid: Grid) -> list[str]:
-    return digits(grid).split("/")
-
-
 def score_answers(prompts: Path, answers: Path) -> dict[str, dict[str, float]]:
-    """Compute pass@1 (mean over attempts) and pass@2 (either of them) per horizon, over held-out inputs, then puzzles.
-
-    Missing or unreadable attempts count as wrong.
-    """
+    """Compute pass@1 and pass@2 per horizon, over held-out inputs, then puzzles; missing attempts count as wrong."""
     puzzles = {puzzle.id: puzzle for puzzle in _puzzles(prompts)}
     given: dict[str, list[Any]] = defaultdict(list)
     for where, line in _lines(answers):

@@ -1,8 +1,4 @@
-"""Training, evaluating and sampling a language model.
-
-charm train lm-d12-cose-x5 --out runs/cose
-torchrun --nproc-per-node 8 -m charm train lm-d12-cose-x5 --out runs/cose
-"""
+"""Training, evaluating and sampling a language model."""
 
 from __future__ import annotations
 
