@@ -3,8 +3,6 @@
 Counts come from modules on torch's meta device, which have shapes but use no memory.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cache

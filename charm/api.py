@@ -1,7 +1,5 @@
 """CHARM as a library: load a model, solve a task, train, evaluate. See docs/api.md."""
 
-from __future__ import annotations
-
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager

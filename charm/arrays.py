@@ -1,7 +1,5 @@
 """Arrays from .npz files of unknown origin: their types and sizes are checked before anything is allocated."""
 
-from __future__ import annotations
-
 import math
 import struct
 import zipfile

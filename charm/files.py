@@ -1,7 +1,5 @@
 """Files that are written whole or not at all, and that show later damage."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

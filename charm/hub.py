@@ -4,8 +4,6 @@ A model there is a saved model (config.json, model.safetensors, the files that b
 $HF_ENDPOINT, $HF_HOME and $HF_TOKEN mean what they mean everywhere.
 """
 
-from __future__ import annotations
-
 import os
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A table as a value: what is computed hands one over, and `charm.drawing.terminal` prints it."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape

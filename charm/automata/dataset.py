@@ -3,8 +3,6 @@
 As with ARC, the dataset contains no held-out answers; those are in `answer_key`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path

@@ -4,8 +4,6 @@ A prompt contains some training pairs of a combination and all held-out inputs; 
 attempts. The truth is in neither file: scoring runs the rule.
 """
 
-from __future__ import annotations
-
 import json
 from collections import defaultdict
 from collections.abc import Iterator

@@ -4,8 +4,6 @@ Dimension letters: N grids, H height, W width, T horizons. A simulation has N la
 runs of bytes, which is fast.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass

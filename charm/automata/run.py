@@ -1,7 +1,5 @@
 """Training and evaluation on cellular automata, with the same loop and votes as on ARC; predictions, tables, curves."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace

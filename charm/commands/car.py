@@ -1,7 +1,5 @@
 """`charm car`: the cellular-automata reasoning benchmark (see docs/car.md)."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

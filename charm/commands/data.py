@@ -1,7 +1,5 @@
 """`charm data`: list data, draw tasks, find duplicates and leaks between splits, generate Re-ARC pairs."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

@@ -1,7 +1,5 @@
 """`charm lm`: a GPT with n-gram memory (see docs/language.md)."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

@@ -4,8 +4,6 @@ tyro prints a box of 5 to 13 lines for a misspelled flag. Its words are taken fr
 Flags may also be the fields of a configuration that the first words decide, such as a preset's.
 """
 
-from __future__ import annotations
-
 import io
 import re
 import sys

@@ -1,7 +1,5 @@
 """Terminal output of the commands: tables, and grids, tasks and canvases in coloured characters."""
 
-from __future__ import annotations
-
 import re
 import time
 from collections.abc import Mapping

@@ -4,8 +4,6 @@ A shard is a list of documents in an order that does not depend on the machine: 
 documents are sorted by a hash of their content, which shuffles them and removes duplicates at once.
 """
 
-from __future__ import annotations
-
 import ast
 import hashlib
 import importlib.util

@@ -3,8 +3,6 @@
 Shapes: B rows, T tokens, D width, H heads, K head width, V vocabulary, E width of what a memory's tables return.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

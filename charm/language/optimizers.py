@@ -5,8 +5,6 @@ with all three off the two agree (tests/language/test_muon.py). Shapes: N stacke
 inputs.
 """
 
-from __future__ import annotations
-
 import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence

@@ -9,8 +9,6 @@ lm-d12-engram-x5-matched   control: Engram with more rows, so that it has as man
 lm-tiny, lm-tiny-engram... a model for a CPU, trained on the text that ships with Python
 """
 
-from __future__ import annotations
-
 import re
 from bisect import bisect_left
 from collections.abc import Callable

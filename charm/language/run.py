@@ -1,7 +1,5 @@
 """Training, evaluating and sampling a language model."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The page of several runs on ARC's tasks: scores and curves side by side, and tasks that only some of them solve."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from html import escape
 from pathlib import Path

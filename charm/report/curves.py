@@ -1,7 +1,5 @@
 """Learning curves as inline SVG. The page sets the colours."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from html import escape

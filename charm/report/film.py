@@ -1,7 +1,5 @@
 """Films of refinement: the model's answer after each step."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from itertools import zip_longest

@@ -1,7 +1,5 @@
 """Read a run folder's evaluations and parameters. Nothing here writes."""
 
-from __future__ import annotations
-
 import math
 from pathlib import Path
 from typing import Any, TypedDict

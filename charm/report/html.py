@@ -4,8 +4,6 @@ Names and grids come from untrusted files. All text passes through `escape`, and
 a "<". A page's content policy lets the browser run our script only, and load nothing.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from base64 import b64encode

@@ -4,8 +4,6 @@ Every source is read as designs, whose results have the form in which `charm rep
 each figure makes its points from them.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -386,12 +384,12 @@ def of_streams(points: Callable[[Any], Series], hollow: bool, designs: Sequence[
     return (series, without) if hollow else (series,)
 
 
-Read = Callable[[Sequence[Path], Path | None], list[Design]]
+ReadDesigns = Callable[[Sequence[Path], Path | None], list[Design]]
 of_memories = partial(read_records, "runs with a variant, its parameters and its scores", counted_record)
 of_automata = partial(read_records, "runs on cellular automata with their evaluations", car_record)
 read_sweep = partial(read_runs, evaluated_in_training)
 read_car = partial(read_runs, car_run, domain="car", records=of_automata)
-FIGURES: dict[str, tuple[Read, Callable[[Sequence[Design]], Measured]]] = {
+FIGURES: dict[str, tuple[ReadDesigns, Callable[[Sequence[Design]], Measured]]] = {
     "overall": (partial(read_runs, evaluated), overall),
     "pareto": (partial(read_runs, counted, records=of_memories), pareto),
     "depth": (partial(read_runs, ranked_by_depth), depth),

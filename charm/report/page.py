@@ -1,7 +1,5 @@
 """The page of a run on ARC's tasks: one HTML file with the scores, the curves and every answer."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from html import escape

@@ -1,7 +1,5 @@
 """Choose and write the page of runs or of a solve; the page of runs of any domain: tables, curves, settings."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from html import escape
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The page of a solve: every task with its answers, their votes and the outcome, from the files of `charm solve`."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from html import escape

@@ -3,8 +3,6 @@
 Tasks, runs and models are chosen by name from fixed lists; no path ever comes from a query.
 """
 
-from __future__ import annotations
-
 import json
 import time
 from collections.abc import Callable, Mapping, Sequence

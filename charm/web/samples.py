@@ -1,7 +1,5 @@
 """Draw one pair from a generator, in a process that is ended if it takes too long."""
 
-from __future__ import annotations
-
 import threading
 from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection

@@ -9,8 +9,6 @@ Any web page can make a browser send requests here, and so can any account of th
 - the browser runs our scripts only.
 """
 
-from __future__ import annotations
-
 import hmac
 import io
 import json

@@ -1,7 +1,5 @@
 """Solve one task at a time in a process that can be cancelled, and publish votes as they come in."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Mapping, Sequence

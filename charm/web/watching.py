@@ -1,7 +1,5 @@
 """Solves from the command line, watched while they run or looked at afterwards."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterable, Sequence
 from pathlib import Path
