@@ -122,10 +122,9 @@ def solve(
 
     with tempfile.TemporaryDirectory() as folder:
         try:
+            path = _on_disk(model, Path(folder))
             with _progress(say) as tell:
-                solver.solve(
-                    tasks, _on_disk(model, Path(folder)), chosen, [device], tell, found.update, ended, retry=False
-                )
+                solver.solve(tasks, path, chosen, [device], tell, found.update, ended, retry=False)
         except KeyboardInterrupt:
             late = "stopped before it had an answer"
             if not found:

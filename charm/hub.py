@@ -55,7 +55,7 @@ def _library(name: str) -> Any:
         import huggingface_hub.errors
     except ImportError as error:
         raise CharmError(
-            f"{name}: no such folder, and models on the Hugging Face hub need `pip install 'charm-arc[hub]'`"
+            f"{name}: no such folder, and models on the hub need `pip install 'charm-arc[hub]'`"
         ) from error
     return huggingface_hub
 

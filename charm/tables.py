@@ -35,10 +35,8 @@ class Table:
 
     def html(self) -> str:
         """Render the table for a notebook."""
-        head = "".join(f"<th>{escape(str(name))}</th>" for name in self.columns)
-        body = "".join(
-            f"<tr>{''.join(f'<td>{escape(str(cell))}</td>' for cell in row)}</tr>" for row in self.rows if row
-        )
+        head = "".join(f"<th>{escape(name)}</th>" for name in self.columns)
+        body = "".join(f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>" for row in self.rows if row)
         title = f"<caption>{escape(self.title)}</caption>" if self.title else ""
         note = f"<div>{escape(self.caption)}</div>" if self.caption else ""
         return f"<table>{title}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{note}"

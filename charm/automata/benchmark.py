@@ -35,6 +35,7 @@ DENSITIES = (0.1, 0.5)  # of live cells in initial grids; the upper end is not r
 RUNS, VIABLE_RUNS = 64, 8  # a rule is kept if VIABLE_RUNS of its first RUNS runs are viable
 MAX_CANDIDATES = 20  # drawn per rule; nearly all are viable
 MAX_ATTEMPTS = 16_384  # initial grids tried per rule, four times what barely viable rules need
+Rules = dict[Family, tuple[Rule, ...]]
 BITS = {family: (max(STATES) - 1).bit_length() if family == "generations" else 1 for family in FAMILIES}
 
 
@@ -125,9 +126,7 @@ def unpack(planes_NPB: Grids, side: int) -> Grids:
 class Benchmark:
     """Rules by family, and their examples; arrays are read from disk on demand."""
 
-    def __init__(
-        self, config: BenchmarkConfig, rules: dict[Family, tuple[Rule, ...]], arrays: dict[Family, Grids]
-    ) -> None:
+    def __init__(self, config: BenchmarkConfig, rules: Rules, arrays: dict[Family, Grids]) -> None:
         self.config, self.by_family, self.arrays = config, rules, arrays
         self.rules = [rule for family in config.families for rule in rules[family]]
         self._place = {rule: (rule.family, n) for some in rules.values() for n, rule in enumerate(some)}
@@ -175,7 +174,7 @@ class Benchmark:
 
 def build(config: BenchmarkConfig, advance: Callable[[Family, int], None] = lambda family, kept: None) -> Benchmark:
     """Build a benchmark; `advance` is called for every rule that is kept."""
-    rules: dict[Family, tuple[Rule, ...]] = {}
+    rules: Rules = {}
     arrays: dict[Family, Grids] = {}
     for family in config.families:
         kept: dict[Rule, Grids] = {}
@@ -217,7 +216,7 @@ def write_benchmark(folder: Path, benchmark: Benchmark) -> None:
 def read_benchmark(folder: Path) -> Benchmark:
     """Read the benchmark in a folder; refused unless its arrays match the manifest."""
     path = folder / MANIFEST
-    rules: dict[Family, tuple[Rule, ...]] = {}
+    rules: Rules = {}
     arrays: dict[Family, Grids] = {}
     try:
         with charm_errors(f"{folder}: not a CAR benchmark", *ODD_VALUES, EOFError):

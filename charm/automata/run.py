@@ -136,8 +136,7 @@ def grouped_scores(
 ) -> dict[str, dict[str, dict[str, float]]]:
     """Score trained ("seen") and other combinations: over all of them, by horizon and by family.
 
-    As in the paper, the held-out pairs of a combination are averaged first, then combinations. "cells" is the share of
-    right cells in first answers, which distinguishes a near miss from a guess long before whole grids are right.
+    As in the paper, the held-out pairs of a combination are averaged first, then combinations.
     """
     every = score(ranking, answers)
     cells = dict.fromkeys(answers, 0.0)

@@ -33,9 +33,7 @@ def build(
     """
     folder = data_dir(data) / "car"
     with bar() as line:
-        found = build_in(
-            folder, config, replace, lambda family, kept: line.update(kept, config.rules, f"{family} rules")
-        )
+        found = build_in(folder, config, replace, lambda kind, kept: line.update(kept, config.rules, f"{kind} rules"))
     manifest = found.manifest
     size = sum(array.nbytes for array in found.arrays.values())
     output(

@@ -25,10 +25,7 @@ NUMBER = re.compile(r"[-+·]?\d|[-·]?$")
 
 
 def table_text(table: Table) -> Group:
-    """Return a table for a terminal. Columns of numbers are right-aligned, except for the first column.
-
-    The caption below may be as wide as the terminal, not only as the table.
-    """
+    """Return a table for a terminal, columns of numbers right-aligned; its caption may be wider than the table."""
     narrow = {"box": box.SIMPLE_HEAD, "padding": 0, "show_edge": False} if table.narrow else {}
     drawn = RichTable(
         title=table.title or None,

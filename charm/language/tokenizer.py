@@ -1,7 +1,4 @@
-"""Byte-level BPE with Hugging Face's tokenizers, and the bytes and canonical id of each token.
-
-Only preparing data and converting between text and tokens need this; training works on prepared files alone.
-"""
+"""Byte-level BPE with Hugging Face's tokenizers, and the bytes and canonical id of each token."""
 
 from __future__ import annotations
 

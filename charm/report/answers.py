@@ -94,11 +94,7 @@ def run_entries(
     answers with the memory zeroed. Films in which nothing changes are left out.
     """
     ranking, films = evaluation.ranking, films or {}
-    right = {
-        Question(task.task_id, output.test_index): output.rank
-        for task in evaluation.scores.tasks
-        for output in task.outputs
-    }
+    right = {Question(one.task_id, out.test_index): out.rank for one in evaluation.scores.tasks for out in one.outputs}
     if unknown := sorted(set(films) - set(right)):
         raise CharmError(f"films include {unknown[0]}, which is not a question of this run")
     shown = {}
@@ -142,10 +138,7 @@ class _Voters(NamedTuple):
 
 
 def _name_views(test: JsonObject, rows: Sequence[npt.NDArray[np.int64]], codes: npt.NDArray[np.uint32]) -> None:
-    """Add to a test which views voted for each candidate.
-
-    `rows` are the memory rows that voted for each candidate; `codes` are the views of all memory rows.
-    """
+    """Add to a test which views voted for each candidate, from its memory `rows`; `codes` are the views of all rows."""
     row_N = np.unique(np.concatenate([*rows, np.zeros(0, np.int64)]))
     if len(row_N) and row_N[-1] >= len(codes):
         raise CharmError("the votes refer to memory rows that are not in the newest checkpoint")

@@ -20,10 +20,7 @@ ABSENT = "not evaluated"  # outcome of a task that is not in a run's split
 def write_comparison(
     runs: Sequence[Path], out: Path, protocol: Protocol | str | None = None, data: Path | None = None
 ) -> Path:
-    """Write a page that compares runs on ARC's tasks, and return its path.
-
-    Every run is ranked by the protocol, by default the standard one at the run's own refinement depths.
-    """
+    """Write a page that compares runs on ARC's tasks, each ranked as `page.ranked` does; return its path."""
     names = names_of(runs)
     protocols: dict[str, None] = {}  # all different ones, in order
     scores: list[list[str]] = []

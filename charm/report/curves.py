@@ -16,8 +16,7 @@ def curves_svg(title: str, curves: Sequence[Points], percent: bool = False) -> s
     """Draw curves of (step, value) on axes that start at zero; `percent` labels shares as percentages.
 
     A long curve is drawn as the means of consecutive points, over a band from their minimum to their maximum. The n-th
-    of several curves has the CSS class s<n>, which sets its colour and dash. A single curve has its last value in the
-    title.
+    of several curves has the CSS class s<n>; a single one has its last value in the title.
     """
     opening = (
         f'<svg class="curve" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{escape(title)}">'

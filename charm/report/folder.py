@@ -38,11 +38,6 @@ def evaluations(run: Path, in_training: bool = False) -> dict[str, JsonObject]:
     return {name: evaluation(run, name) for name in wanted if not name.endswith(".submission")}
 
 
-def blank(run: Path) -> JsonObject | None:
-    """Return the scores with the memory zeroed; None if they were not computed."""
-    return evaluation(run, "blank") if (run / "eval" / "blank.json").is_file() else None
-
-
 def find_evaluation(run: Path) -> JsonObject | None:
     """Return the evaluation of the newest step, or None; of several the standard one, else the one with most views."""
     named = evaluations(run, in_training=True) | evaluations(run)

@@ -47,13 +47,11 @@ def write_report(
 ) -> Path:
     """Write the page of a run folder, by default RUN/report.html, and return its path.
 
-    By default votes are ranked as during training, at the depth the run evaluates with, or else at those its newest
-    checkpoint has voted on. `films` are shown below the candidates and saved as RUN/films.json; by default those of an
-    existing file. As many candidates are shown as fit on a page. A run without metrics or votes gets a page that says
-    so. Missing sources are an error.
+    `films` are shown below the candidates and saved as RUN/films.json; by default those of an existing file.
     """
     config, protocol, evaluation = ranked(run, protocol, data)
-    shown, blank, counts = read_films(run) if films is None else films, folder.blank(run), folder.accounting(run)
+    shown, counts = read_films(run) if films is None else films, folder.accounting(run)
+    blank = folder.evaluations(run).get("blank")  # the scores with the memory zeroed
     tasks, steps = [], []
     if evaluation is not None:
         kept, steps = affordable(evaluation.ranking), voting_steps(evaluation.ranking)
@@ -78,7 +76,8 @@ def ranked(
 ) -> tuple[TrainConfig, Protocol, Evaluation | None]:
     """Return a run's configuration, the protocol to rank with, and the ranking of its votes, if any.
 
-    A protocol's name means the run's own refinement depths.
+    A protocol's name means the run's own refinement depths. By default they are those too, with the standard protocol,
+    or else the depths at which the newest checkpoint has voted.
     """
     config = read_config(run, data)
     voted = whole_passes(run / "votes")
@@ -206,10 +205,8 @@ def _origins(run: Path, config: TrainConfig, counts: Accounting | None) -> list[
         problem = f"{run / 'data.json'}: not a record of a run's data"
         with charm_errors(problem, KeyError, TypeError, ValueError):
             rows = [[*(str(source[name]) for name in names), source["sha256"][:12]] for source in manifest["sources"]]
-            counted = [
-                f"{manifest[name]:,} {name.replace('_', ' ')}"
-                for name in ("tasks", "pairs", "synthetic_pairs", "rows", "questions")
-            ]
+            kinds = ("tasks", "pairs", "synthetic_pairs", "rows", "questions")
+            counted = [f"{manifest[name]:,} {name.replace('_', ' ')}" for name in kinds]
             partial = [str(text) for text in manifest.get("partial", ())]
         parts.append(table([*names, "content hash"], rows))
         parts += [f"<p>Trained on part of the data: {escape(text)}.</p>" for text in partial]

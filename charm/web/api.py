@@ -87,8 +87,7 @@ def open_library(
 ) -> Library:
     """Open the public sets, the model that comes with CHARM, and these folders; submissions may be among the runs.
 
-    Runs that were `found`, not named, are the last ones to solve with. A folder of the wrong kind is an error.
-    A damaged downloaded set is skipped and reported.
+    Runs that were `found`, not named, are the last ones to solve with. A damaged downloaded set is skipped.
     """
     solves = [path for path in runs if path.is_file() or path.suffix == ".json"]
     for path in solves:

@@ -84,10 +84,7 @@ class Viewer(ThreadingHTTPServer):
         return f"http://{ADDRESS}:{self.server_port}/{self.secret}/"
 
     def url_once(self) -> str:
-        """Return an address that leads to `url` once.
-
-        A browser is started with it, and other accounts can read the arguments of a process.
-        """
+        """Return an address that leads to `url` once: others can read with which arguments a browser is started."""
         ticket = secrets.token_urlsafe(24)
         self.tickets.add(ticket)
         return f"http://{ADDRESS}:{self.server_port}/{ticket}"
