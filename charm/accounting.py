@@ -17,7 +17,7 @@ from charm.memory.inspect import reads
 from charm.models.canvas.backbone import count_parameters
 from charm.models.model import CharmModel, ModelConfig
 from charm.runs.checkpoint import folder_of, steps_of
-from charm.tables import Table, spread_text
+from charm.tables import Table, count_table, spread_text
 from charm.tasks.dataset import DataConfig, load_dataset
 from charm.tasks.keys import MemoryConfig, build_memory
 
@@ -144,9 +144,7 @@ def count_components(
     name: str, about: Mapping[str, str | int], caption: str, found: Accounting
 ) -> tuple[dict[str, Any], Table]:
     """Return the parameters of a preset's model as values and as a table; `about` is more to say in the values."""
-    totals = [n for n, (part, _) in enumerate(found.lines()) if part in ("backbone", "task memory", "everything")]
-    rows = [(part if n in totals else f"  {part}", f"{count:,}") for n, (part, count) in enumerate(found.lines())]
-    table = Table(["component", "parameters"], rows, f"Parameters of {name}", caption, totals)
+    table = count_table(name, found.lines(), ("backbone", "task memory", "everything"), caption)
     return {"preset": name, **about, **found.to_json()}, table
 
 

@@ -103,12 +103,12 @@ def show_grids(grids: Mapping[str, Grid]) -> None:
     show(Columns([side_by_side((name, grid_text(grid), "")) for name, grid in grids.items()], padding=(0, 3)))
 
 
-def animate_grids(grids: Mapping[str, Grid], seconds: float = 0.3) -> None:
+def animate_grids(grids: Mapping[str, Grid]) -> None:
     """Show grids one after the other in the same place."""
     with Live(auto_refresh=False, console=new_console()) as live:
         for name, grid in grids.items():
             live.update(side_by_side((name, grid_text(grid))), refresh=True)
-            time.sleep(seconds)
+            time.sleep(0.3)
 
 
 def side_by_side(*columns: tuple[RenderableType, ...]) -> RichTable:

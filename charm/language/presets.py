@@ -1,12 +1,6 @@
-"""Named language-model runs: the paper's two backbones and a tiny one, and the memories that it measures.
+"""Named language-model runs: the paper's two backbones and a tiny one, each alone or with a memory.
 
-lm-d12                     the stock backbone; lm-d20 likewise
-lm-d12-engram-x5           tables of just over 5 x 32,768 rows; also cose and mixture, and any other multiple
-lm-d12-cose-x5-w24         narrower look-ups
-lm-d12-cose-x0             control: composition only
-lm-d12-engram-one-row      control: tables of one row, which cannot tell n-grams apart; also cose and mixture
-lm-d12-engram-x5-matched   control: Engram with more rows, so that it has as many parameters as CoSE
-lm-tiny, lm-tiny-engram... a model for a CPU, trained on the text that ships with Python
+`lm-d12-cose-x5-w24` has tables of just over 5 x 32,768 rows, 24 wide; docs/language.md lists all names.
 """
 
 import re
@@ -21,7 +15,7 @@ from charm.errors import CharmError
 from charm.language.config import GPTConfig, LMConfig, LMOptimizerConfig, NgramConfig
 from charm.language.gpt import components
 from charm.language.ngram import table_sizes
-from charm.tables import Table
+from charm.tables import Table, count_table
 
 
 def paper_backbone(depth: int) -> LMConfig:
@@ -106,7 +100,4 @@ def lm_preset(name: str) -> LMConfig:
 def count_lm(name: str, config: LMConfig, data_rows: bool, data: Path | None) -> tuple[dict[str, Any], Table]:
     """Count the parameters of a preset, for `charm params`."""
     counts = components(config.gpt, config.ngram)
-    sums = [number for number, part in enumerate(counts) if part in ("backbone", "memory", "total")]
-    rows = [[part if n in sums else f"  {part}", f"{count:,}"] for n, (part, count) in enumerate(counts.items())]
-    table = Table(["component", "parameters"], rows, f"Parameters of {name}", totals=sums)
-    return {"preset": name, **counts}, table
+    return {"preset": name, **counts}, count_table(name, counts.items(), ("backbone", "memory", "total"))

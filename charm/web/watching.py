@@ -36,11 +36,11 @@ def votes_json(inputs: Sequence[str], rounds: Sequence[VoteLine]) -> JsonObject:
     }
 
 
-def watched_json(path: Path, name: str, now: float | None = None) -> JsonObject:
+def watched_json(path: Path, name: str) -> JsonObject:
     """Return the settings of a solve and how far each task is."""
     about, tasks = read_course(path)
     written = [task.changed for task in tasks.values() if task.changed is not None]
-    since = max((time.time() if now is None else now) - max(written), 0.0) if written else None
+    since = max(time.time() - max(written), 0.0) if written else None
     shown = {key: about[key] for key in ("model", "mode", "budget")}
     summaries = []
     for task_id, task in tasks.items():
