@@ -122,7 +122,11 @@ def solve(
 
     with tempfile.TemporaryDirectory() as folder:
         try:
-            path = _on_disk(model, Path(folder))
+            path = Path(folder)
+            if isinstance(model, CharmModel):
+                model.save(path)  # solvers change their copy
+            else:
+                path = _model_path(model)
             with _progress(say) as tell:
                 solver.solve(tasks, path, chosen, [device], tell, found.update, ended, retry=False)
         except KeyboardInterrupt:
@@ -165,14 +169,6 @@ def _progress(say: SayLine) -> Iterator[Say]:
         yield lambda used, text: say(text)
     else:
         raise CharmError(f'say must be a function, "bar" or None, got {say!r}')
-
-
-def _on_disk(model: CharmModel | str | Path | None, folder: Path) -> Path:
-    """The path of a model for solvers; a loaded one is saved to `folder` first, since solvers change their copy."""
-    if isinstance(model, CharmModel):
-        model.save(folder)
-        return folder
-    return _model_path(model)
 
 
 def _model_path(model: str | Path | None, revision: str | None = None) -> Path:
