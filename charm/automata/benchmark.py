@@ -58,8 +58,8 @@ class BenchmarkConfig:
 
     def __post_init__(self) -> None:
         if self.rules < 1 or self.examples < 1:
-            few = f"got {self.rules} and {self.examples}"
-            raise CharmError(f"a benchmark needs at least 1 rule per family and 1 example per rule; {few}")
+            given = f"got {self.rules} and {self.examples}"
+            raise CharmError(f"a benchmark needs at least 1 rule per family and 1 example per rule; {given}")
         if not self.families or list(self.families) != [one for one in FAMILIES if one in self.families]:
             raise CharmError(f"families must be a subset of {', '.join(FAMILIES)}, in this order; got {self.families}")
         if not 5 <= self.side <= MAX_SIDE:

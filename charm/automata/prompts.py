@@ -68,13 +68,10 @@ def export(path: Path, benchmark: Benchmark, puzzles: int, demonstrations: int) 
 def _line(benchmark: Benchmark, one: Combination, demonstrations: int) -> dict[str, Any]:
     shown = slice(HELD_OUT, HELD_OUT + demonstrations)
     inputs, outputs = benchmark.inputs(one.rule, shown), benchmark.outputs(one.rule, one.horizon, shown)
-    starts, ends, tests = (
-        [digits(grid).split("/") for grid in grids]
-        for grids in (inputs, outputs, benchmark.inputs(one.rule, ALL_HELD_OUT))
-    )
+    tests = [_rows(grid) for grid in benchmark.inputs(one.rule, ALL_HELD_OUT)]
     blocks = [
-        "\n".join([f"Example {n}, input:", *start, f"Example {n}, output:", *end])
-        for n, (start, end) in enumerate(zip(starts, ends, strict=True), start=1)
+        "\n".join([f"Example {n}, input:", *_rows(start), f"Example {n}, output:", *_rows(end)])
+        for n, (start, end) in enumerate(zip(inputs, outputs, strict=True), start=1)
     ]
     prompt = TEXT.format(
         side=benchmark.config.side,
@@ -84,6 +81,10 @@ def _line(benchmark: Benchmark, one: Combination, demonstrations: int) -> dict[s
         count=len(tests),
     )
     return {"id": one.id, "rule": str(one.rule), "horizon": one.horizon, "tests": tests, "prompt": prompt}
+
+
+def _rows(grid: Grid) -> list[str]:
+    return digits(grid).split("/")
 
 
 def score_answers(prompts: Path, answers: Path) -> dict[str, dict[str, float]]:
