@@ -54,21 +54,15 @@ if "OMP_WAIT_POLICY" not in os.environ:
         import_module("charm.devices").let_waiting_threads_sleep()
 
 _HOMES = {
+    **dict.fromkeys(("evaluate", "load", "preset", "solve", "train"), "charm.api"),
+    **dict.fromkeys(("memory", "tasks"), "charm"),
+    **dict.fromkeys(("Solution", "Solutions"), "charm.solving.solution"),
     "CharmError": "charm.errors",
     "CharmModel": "charm.models.model",
-    "Solution": "charm.solving.solution",
-    "Solutions": "charm.solving.solution",
     "SolveOptions": "charm.solving.options",
     "Task": "charm.tasks.task",
     "View": "charm.tasks.view",
-    "evaluate": "charm.api",
-    "load": "charm.api",
     "load_source": "charm.tasks.sources",
-    "memory": "charm",
-    "preset": "charm.api",
-    "solve": "charm.api",
-    "tasks": "charm",
-    "train": "charm.api",
 }
 
 _PATH = __path__

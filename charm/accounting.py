@@ -1,12 +1,7 @@
-"""Exact parameter counts of a model by component, and of the puzzles and rows of its data.
-
-Counts come from modules on torch's meta device, which have shapes but use no memory.
-"""
-
-from __future__ import annotations
+"""Exact parameter counts of a model by component, and of the puzzles and rows of its data."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -22,7 +17,7 @@ from charm.memory.inspect import reads
 from charm.models.canvas.backbone import count_parameters
 from charm.models.model import CharmModel, ModelConfig
 from charm.runs.checkpoint import folder_of, steps_of
-from charm.tables import Table, spread_text
+from charm.tables import Table, count_table, spread_text
 from charm.tasks.dataset import DataConfig, load_dataset
 from charm.tasks.keys import MemoryConfig, build_memory
 
@@ -34,51 +29,25 @@ class Size(NamedTuple):
     rows: int
 
 
-@dataclass(frozen=True)
-class Accounting:
-    """The parameters of one model, each in exactly one of the components."""
+class Accounting(NamedTuple):
+    """The parameters of one model by component, and sums of components."""
 
     size: Size
     reasoner: int  # trained weights of the backbone
     initial_state: int  # never trained, but counted by the paper unless a table states otherwise
+    backbone: int  # both
     puzzles: int  # the puzzles' own vectors
     modifiers: int  # vectors of symmetries and recolourings
+    factors: int  # both
     composer: int
-    table: int  # instance rows, or the rows of a keyed table
     up_projection: int  # from narrow rows to the model's width: instance rows and puzzle vectors alike
     gate: int  # of the residual; a keyed table has its own
-
-    @property
-    def backbone(self) -> int:
-        """With the initial state."""
-        return self.reasoner + self.initial_state
-
-    @property
-    def factors(self) -> int:
-        return self.puzzles + self.modifiers
-
-    @property
-    def composition(self) -> int:
-        """The memory without its table: what the paper calls compositional."""
-        return self.factors + self.composer + self.up_projection + self.gate
-
-    @property
-    def memory(self) -> int:
-        return self.composition + self.table
-
-    @property
-    def private(self) -> int:
-        """Parameters of single puzzles: their vectors and their rows."""
-        return self.puzzles + self.table
-
-    @property
-    def shared(self) -> int:
-        """The memory's weights that do not belong to a single puzzle."""
-        return self.memory - self.private
-
-    @property
-    def total(self) -> int:
-        return self.backbone + self.memory
+    composition: int  # the memory without its table: what the paper calls compositional
+    table: int  # instance rows, or the rows of a keyed table
+    memory: int
+    private: int  # of single puzzles: their vectors and their rows
+    shared: int  # the memory's other weights
+    total: int
 
     def lines(self) -> list[tuple[str, int]]:
         """List every component with its count; totals follow their parts."""
@@ -127,11 +96,21 @@ def account_car_run(run: Path) -> Accounting:
 
 
 def _tally(reasoner: nn.Module, memory: CoSE | TableMemory, size: Size) -> Accounting:
-    parts = dict.fromkeys(("puzzles", "modifiers", "composer", "table", "up_projection", "gate"), 0)
+    parts: dict[str, Any] = dict.fromkeys(("puzzles", "modifiers", "composer", "table", "up_projection", "gate"), 0)
     for name, parameter in memory.named_parameters():
         parts[_component(name)] += parameter.numel()
-    trained = count_parameters(reasoner, initial_state=False)
-    return Accounting(size, trained, count_parameters(reasoner) - trained, **parts)
+    trained, backbone = count_parameters(reasoner, initial_state=False), count_parameters(reasoner)
+    inside, private = sum(parts.values()), parts["puzzles"] + parts["table"]
+    return Accounting(
+        *(size, trained, backbone - trained, backbone),
+        factors=parts["puzzles"] + parts["modifiers"],
+        composition=inside - parts["table"],
+        memory=inside,
+        private=private,
+        shared=inside - private,
+        total=backbone + inside,
+        **parts,
+    )
 
 
 def _component(name: str) -> str:
@@ -165,9 +144,7 @@ def count_components(
     name: str, about: Mapping[str, str | int], caption: str, found: Accounting
 ) -> tuple[dict[str, Any], Table]:
     """Return the parameters of a preset's model as values and as a table; `about` is more to say in the values."""
-    totals = [n for n, (part, _) in enumerate(found.lines()) if part in ("backbone", "task memory", "everything")]
-    rows = [(part if n in totals else f"  {part}", f"{count:,}") for n, (part, count) in enumerate(found.lines())]
-    table = Table(["component", "parameters"], rows, f"Parameters of {name}", caption, totals)
+    table = count_table(name, found.lines(), ("backbone", "task memory", "everything"), caption)
     return {"preset": name, **about, **found.to_json()}, table
 
 

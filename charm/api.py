@@ -1,7 +1,5 @@
 """CHARM as a library: load a model, solve a task, train, evaluate. See docs/api.md."""
 
-from __future__ import annotations
-
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -124,10 +122,13 @@ def solve(
 
     with tempfile.TemporaryDirectory() as folder:
         try:
+            path = Path(folder)
+            if isinstance(model, CharmModel):
+                model.save(path)  # solvers change their copy
+            else:
+                path = _model_path(model)
             with _progress(say) as tell:
-                solver.solve(
-                    tasks, _on_disk(model, Path(folder)), chosen, [device], tell, found.update, ended, retry=False
-                )
+                solver.solve(tasks, path, chosen, [device], tell, found.update, ended, retry=False)
         except KeyboardInterrupt:
             late = "stopped before it had an answer"
             if not found:
@@ -168,14 +169,6 @@ def _progress(say: SayLine) -> Iterator[Say]:
         yield lambda used, text: say(text)
     else:
         raise CharmError(f'say must be a function, "bar" or None, got {say!r}')
-
-
-def _on_disk(model: CharmModel | str | Path | None, folder: Path) -> Path:
-    """The path of a model for solvers; a loaded one is saved to `folder` first, since solvers change their copy."""
-    if isinstance(model, CharmModel):
-        model.save(folder)
-        return folder
-    return _model_path(model)
 
 
 def _model_path(model: str | Path | None, revision: str | None = None) -> Path:

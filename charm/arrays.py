@@ -1,7 +1,5 @@
 """Arrays from .npz files of unknown origin: their types and sizes are checked before anything is allocated."""
 
-from __future__ import annotations
-
 import math
 import struct
 import zipfile
@@ -18,10 +16,7 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 
 def read_arrays(path: Path, kinds: Mapping[str, tuple[str, int]], most: int) -> dict[str, Array]:
-    """Read the arrays that `kinds` names, each with its type and number of dimensions, of at most `most` bytes in all.
-
-    Anything else about the file is a ValueError. Arrays are read-only.
-    """
+    """Read the arrays of `kinds` (name -> type, dimensions), read-only; a ValueError if the file has anything else."""
     found, total = {}, 0
     try:
         with zipfile.ZipFile(path) as archive:

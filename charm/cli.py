@@ -4,8 +4,6 @@ Command modules import nothing heavy at the top, so that `charm --help` answers 
 only when one of theirs is called.
 """
 
-from __future__ import annotations
-
 import errno
 import importlib
 import signal

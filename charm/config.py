@@ -1,7 +1,5 @@
 """Convert typed configurations to JSON and back, strictly: an unknown field is an error."""
 
-from __future__ import annotations
-
 import dataclasses
 import math
 import os

@@ -1,7 +1,5 @@
 """Devices and processes of a run: one process on any device torch supports, or many under torchrun."""
 
-from __future__ import annotations
-
 import ctypes
 import gc
 import importlib

@@ -4,8 +4,6 @@ An entry names its functions as "module:function", and they are imported on use:
 ARC. A program that registers its own domain may give the functions themselves (see docs/extend.md).
 """
 
-from __future__ import annotations
-
 import importlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The exception whose message is shown to users."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 

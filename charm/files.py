@@ -1,7 +1,5 @@
 """Files that are written whole or not at all, and that show later damage."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os
@@ -238,10 +236,7 @@ def lock_folder(folder: Path, work: str) -> AbstractContextManager[None]:
 
 @contextmanager
 def lock_file(path: Path, refusal: str, stays: bool = True) -> Iterator[None]:
-    """Hold the lock of this file, which may stay; the system releases the lock of a killed process.
-
-    Does nothing where such locks are not supported, as on Windows and some network file systems.
-    """
+    """Hold the lock of this file, which may stay; the system releases the lock of a killed process."""
     try:
         import fcntl  # Unix only
     except ImportError:

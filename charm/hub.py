@@ -4,8 +4,6 @@ A model there is a saved model (config.json, model.safetensors, the files that b
 $HF_ENDPOINT, $HF_HOME and $HF_TOKEN mean what they mean everywhere.
 """
 
-from __future__ import annotations
-
 import os
 import re
 from pathlib import Path
@@ -57,7 +55,7 @@ def _library(name: str) -> Any:
         import huggingface_hub.errors
     except ImportError as error:
         raise CharmError(
-            f"{name}: no such folder, and models on the Hugging Face hub need `pip install 'charm-arc[hub]'`"
+            f"{name}: no such folder, and models on the hub need `pip install 'charm-arc[hub]'`"
         ) from error
     return huggingface_hub
 

@@ -1,7 +1,5 @@
 """How weights begin."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 

@@ -1,7 +1,5 @@
 """Paths of downloaded and generated data, and of the models that come with CHARM."""
 
-from __future__ import annotations
-
 import errno
 import os
 import sys

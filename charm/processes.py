@@ -5,8 +5,6 @@ starts or modules are imported. So children start with SIGINT blocked and ignore
 KeyboardInterrupt and ends them.
 """
 
-from __future__ import annotations
-
 import multiprocessing
 import os
 import pickle

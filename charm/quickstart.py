@@ -1,7 +1,5 @@
 """The quickstart: everything CHARM does, on a scale of minutes on two CPU cores."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from dataclasses import replace

@@ -1,8 +1,6 @@
 """A table as a value: what is computed hands one over, and `charm.drawing.terminal` prints it."""
 
-from __future__ import annotations
-
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from statistics import mean, stdev
@@ -37,10 +35,16 @@ class Table:
 
     def html(self) -> str:
         """Render the table for a notebook."""
-        head = "".join(f"<th>{escape(str(name))}</th>" for name in self.columns)
-        body = "".join(
-            f"<tr>{''.join(f'<td>{escape(str(cell))}</td>' for cell in row)}</tr>" for row in self.rows if row
-        )
+        head = "".join(f"<th>{escape(name)}</th>" for name in self.columns)
+        body = "".join(f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>" for row in self.rows if row)
         title = f"<caption>{escape(self.title)}</caption>" if self.title else ""
         note = f"<div>{escape(self.caption)}</div>" if self.caption else ""
         return f"<table>{title}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{note}"
+
+
+def count_table(name: str, counts: Iterable[tuple[str, int]], sums: Collection[str], caption: str = "") -> Table:
+    """Lay out a model's parameters by component; `sums` are components that sum up those before them."""
+    counts = list(counts)
+    rows = [(part if part in sums else f"  {part}", f"{count:,}") for part, count in counts]
+    totals = [number for number, (part, _) in enumerate(counts) if part in sums]
+    return Table(["component", "parameters"], rows, f"Parameters of {name}", caption, totals)

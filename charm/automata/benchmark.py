@@ -35,6 +35,7 @@ DENSITIES = (0.1, 0.5)  # of live cells in initial grids; the upper end is not r
 RUNS, VIABLE_RUNS = 64, 8  # a rule is kept if VIABLE_RUNS of its first RUNS runs are viable
 MAX_CANDIDATES = 20  # drawn per rule; nearly all are viable
 MAX_ATTEMPTS = 16_384  # initial grids tried per rule, four times what barely viable rules need
+Rules = dict[Family, tuple[Rule, ...]]
 BITS = {family: (max(STATES) - 1).bit_length() if family == "generations" else 1 for family in FAMILIES}
 
 
@@ -57,10 +58,8 @@ class BenchmarkConfig:
 
     def __post_init__(self) -> None:
         if self.rules < 1 or self.examples < 1:
-            raise CharmError(
-                f"a benchmark needs at least 1 rule per family and 1 example per rule; "
-                f"got {self.rules} and {self.examples}"
-            )
+            given = f"got {self.rules} and {self.examples}"
+            raise CharmError(f"a benchmark needs at least 1 rule per family and 1 example per rule; {given}")
         if not self.families or list(self.families) != [one for one in FAMILIES if one in self.families]:
             raise CharmError(f"families must be a subset of {', '.join(FAMILIES)}, in this order; got {self.families}")
         if not 5 <= self.side <= MAX_SIDE:
@@ -76,15 +75,11 @@ class BenchmarkConfig:
 
 
 def initial_grids(rule: Rule, seed: int, side: int, first: int, number: int) -> Grids:
-    """Draw the rule's initial grids `first`, `first` + 1, ..., [N, side, side] of 0 and 1.
-
-    Each has its own density. A random 64-bit word serves four cells; 16 bits per cell are finer than any difference in
-    density that 256 cells can show.
-    """
+    """Draw the rule's initial grids `first`, `first` + 1, ..., [N, side, side] of 0 and 1, each of its own density."""
     numbers = np.arange(first, first + number)
     low, high = DENSITIES
     density_N = low + (high - low) * keyed.uniform(keyed.key_of("car density", seed, str(rule)), numbers)
-    words = -(-side * side // 4)
+    words = -(-side * side // 4)  # of 64 random bits; 16 for a cell are finer than what 256 cells can show
     counters = numbers[:, None] * words + np.arange(words)
     drawn = keyed.bits(keyed.key_of("car cells", seed, str(rule)), counters).astype("<u8").view("<u2")
     live = drawn[:, : side * side] < (density_N * 2**16)[:, None]
@@ -131,9 +126,7 @@ def unpack(planes_NPB: Grids, side: int) -> Grids:
 class Benchmark:
     """Rules by family, and their examples; arrays are read from disk on demand."""
 
-    def __init__(
-        self, config: BenchmarkConfig, rules: dict[Family, tuple[Rule, ...]], arrays: dict[Family, Grids]
-    ) -> None:
+    def __init__(self, config: BenchmarkConfig, rules: Rules, arrays: dict[Family, Grids]) -> None:
         self.config, self.by_family, self.arrays = config, rules, arrays
         self.rules = [rule for family in config.families for rule in rules[family]]
         self._place = {rule: (rule.family, n) for some in rules.values() for n, rule in enumerate(some)}
@@ -181,7 +174,7 @@ class Benchmark:
 
 def build(config: BenchmarkConfig, advance: Callable[[Family, int], None] = lambda family, kept: None) -> Benchmark:
     """Build a benchmark; `advance` is called for every rule that is kept."""
-    rules: dict[Family, tuple[Rule, ...]] = {}
+    rules: Rules = {}
     arrays: dict[Family, Grids] = {}
     for family in config.families:
         kept: dict[Rule, Grids] = {}
@@ -203,9 +196,8 @@ def build_in(folder: Path, config: BenchmarkConfig, replace: bool, advance: Call
     if (folder / MANIFEST).is_file() and not replace:
         found = read_benchmark(folder)
         if found.config != config:
-            raise CharmError(
-                f"{folder} contains another benchmark ({found.config.describe()}); use --replace to overwrite it"
-            )
+            there = f"another benchmark ({found.config.describe()})"
+            raise CharmError(f"{folder} contains {there}; use --replace to overwrite it")
         return found
     made = build(config, advance)
     write_benchmark(folder, made)
@@ -224,7 +216,7 @@ def write_benchmark(folder: Path, benchmark: Benchmark) -> None:
 def read_benchmark(folder: Path) -> Benchmark:
     """Read the benchmark in a folder; refused unless its arrays match the manifest."""
     path = folder / MANIFEST
-    rules: dict[Family, tuple[Rule, ...]] = {}
+    rules: Rules = {}
     arrays: dict[Family, Grids] = {}
     try:
         with charm_errors(f"{folder}: not a CAR benchmark", *ODD_VALUES, EOFError):

@@ -1,9 +1,4 @@
-"""A CAR benchmark as an ordinary dataset: a task is a rule and a horizon, its views are the 8 symmetries.
-
-As with ARC, the dataset contains no held-out answers; those are in `answer_key`.
-"""
-
-from __future__ import annotations
+"""A CAR benchmark as an ordinary dataset: a task is a rule and a horizon, its views are the 8 symmetries."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace

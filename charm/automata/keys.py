@@ -34,11 +34,8 @@ class CarMemory(CoSEConfig):
 
     @property
     def transfers(self) -> bool:
-        """Whether the memory can be read for combinations that were never trained.
-
-        With rule and horizon as one factor there is no vector for them. A table gives the blank row, which is intended:
-        it shows what a model can do without knowing the rule.
-        """
+        """Whether the memory can be read for combinations that were never trained."""
+        # As one factor they have no vector. A table gives the blank row: what a model can do without knowing the rule.
         return self.design == "table" or self.key == "rule+horizon"
 
 
@@ -83,10 +80,8 @@ class CarKey(KeySchema, names=("rule-horizon", "rule+horizon")):
     def columns(self, config: CarMemory) -> dict[str, npt.NDArray[np.integer]]:
         keys = Keys.of(self.instances)
         puzzle_R = keys.puzzle.numpy()
-        if len(self.instances.puzzles) != len(self.rule_P):
-            raise CharmError(
-                f"expected {len(self.rule_P)} puzzles, one per combination; got {len(self.instances.puzzles)}"
-            )
+        if (count := len(self.instances.puzzles)) != len(self.rule_P):
+            raise CharmError(f"expected {len(self.rule_P)} puzzles, one per combination; got {count}")
         if (np.diff(puzzle_R) < 0).any():
             raise CharmError("the rows of CAR's combinations must be consecutive and in order")
         own_R = np.maximum(puzzle_R, 0).astype(np.int64)

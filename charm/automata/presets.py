@@ -1,7 +1,5 @@
 """Named runs on cellular automata: the paper's two splits and a small one, and the memories that it compares."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 

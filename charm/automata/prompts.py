@@ -4,8 +4,6 @@ A prompt contains some training pairs of a combination and all held-out inputs; 
 attempts. The truth is in neither file: scoring runs the rule.
 """
 
-from __future__ import annotations
-
 import json
 from collections import defaultdict
 from collections.abc import Iterator
@@ -49,10 +47,8 @@ class Puzzle(NamedTuple):
 def export(path: Path, benchmark: Benchmark, puzzles: int, demonstrations: int) -> int:
     """Write prompts for `puzzles` puzzles per horizon, drawn from the trained ("seen") combinations."""
     if puzzles < 1 or not 1 <= demonstrations <= benchmark.config.examples:
-        raise CharmError(
-            f"puzzles must be >= 1 and demonstrations in 1..{benchmark.config.examples}, "
-            f"got {puzzles} and {demonstrations}"
-        )
+        given, most = f"got {puzzles} and {demonstrations}", benchmark.config.examples
+        raise CharmError(f"puzzles must be >= 1 and demonstrations in 1..{most}, {given}")
     seen = [one for one in combinations_of(benchmark, CarData(benchmark.config)) if one.trained]
     lines = []
     for horizon in benchmark.config.horizons:
@@ -92,10 +88,7 @@ def _rows(grid: Grid) -> list[str]:
 
 
 def score_answers(prompts: Path, answers: Path) -> dict[str, dict[str, float]]:
-    """Compute pass@1 (mean over attempts) and pass@2 (either of them) per horizon, over held-out inputs, then puzzles.
-
-    Missing or unreadable attempts count as wrong.
-    """
+    """Compute pass@1 and pass@2 per horizon, over held-out inputs, then puzzles; missing attempts count as wrong."""
     puzzles = {puzzle.id: puzzle for puzzle in _puzzles(prompts)}
     given: dict[str, list[Any]] = defaultdict(list)
     for where, line in _lines(answers):

@@ -4,8 +4,6 @@ Dimension letters: N grids, H height, W width, T horizons. A simulation has N la
 runs of bytes, which is fast.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -103,13 +101,10 @@ def parse_rule(text: str) -> Rule:
 
 
 def draw_rule(family: Family, seed: int, number: int, side: int = 16) -> Rule:
-    """Draw candidate `number` of a family: determined by (family, seed, number), and by the torus if it is small.
-
-    Nothing is born from nothing (no B0), so that an empty plane stays empty.
-    """
+    """Draw candidate `number` of a family: determined by (family, seed, number), and by the torus if it is small."""
     words = 32
     u = keyed.uniform(keyed.key_of("car rule", family, seed), number * words + np.arange(words))
-    if family != "larger":
+    if family != "larger":  # never B0, so that an empty plane stays empty
         births, survivals = (1 + np.flatnonzero(u[:8] < 0.5)).tolist(), np.flatnonzero(u[8:17] < 0.5).tolist()
         states = 2 if family == "life" else STATES[int(u[17] * len(STATES))]
         return Rule(tuple(births), tuple(survivals), states)

@@ -1,14 +1,12 @@
 """Training and evaluation on cellular automata, with the same loop and votes as on ARC; predictions, tables, curves."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from itertools import product
 from pathlib import Path
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple, TypedDict
 
 import numpy as np
 
@@ -17,9 +15,9 @@ from charm.automata.benchmark import HELD_OUT
 from charm.automata.dataset import CarData, Combination
 from charm.automata.keys import CarMemory
 from charm.automata.rules import FAMILIES, Rule
-from charm.config import is_number, read_run_config
+from charm.config import checked, read_run_config
 from charm.devices import Place
-from charm.errors import CharmError
+from charm.errors import CharmError, charm_errors
 from charm.evaluation.evaluate import Voting, vote
 from charm.evaluation.predict import Request, predict
 from charm.evaluation.protocols import Ballot, Protocol, load_ballots
@@ -47,6 +45,18 @@ CAR_CURVES = {
     "evaluation/seen pass@2": ("Seen combinations, pass@2", True),
     "evaluation/unseen pass@2": ("Unseen combinations, pass@2", True),
 }
+
+
+Shares = TypedDict("Shares", {"combinations": int, "pass@1": float, "pass@2": float})
+
+
+class CarScores(TypedDict):
+    """What is read of an evaluation."""
+
+    step: int
+    checkpoints: int
+    seen: dict[str, Shares]
+    unseen: dict[str, Shares]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -126,8 +136,7 @@ def grouped_scores(
 ) -> dict[str, dict[str, dict[str, float]]]:
     """Score trained ("seen") and other combinations: over all of them, by horizon and by family.
 
-    As in the paper, the held-out pairs of a combination are averaged first, then combinations. "cells" is the share of
-    right cells in first answers, which distinguishes a near miss from a guess long before whole grids are right.
+    As in the paper, the held-out pairs of a combination are averaged first, then combinations.
     """
     every = score(ranking, answers)
     cells = dict.fromkeys(answers, 0.0)
@@ -230,17 +239,10 @@ def car_steps(run: Path) -> dict[int, dict[str, Any]]:
     """Read the evaluations of a run by step, oldest first."""
     found = {}
     for path in sorted((run / "eval").glob("step_*.json")):
-        one = read_sealed(path)
-        try:
-            parts = [one["seen"], one.get("unseen", {})]
-            groups = [group for part in parts for group in part.values()]
-            numbers = [group[name] for group in groups for name in ("combinations", "pass@1", "pass@2")]
-            good = isinstance(one["step"], int) and all(map(is_number, [one["checkpoints"], *numbers]))
-            good = good and all(not part or "all" in part for part in parts)
-        except (AttributeError, KeyError, TypeError):
-            good = False
-        if not good:
-            raise CharmError(f"{path}: not an evaluation on cellular automata (step or shares are missing)")
+        with charm_errors(f"{path}: not an evaluation on cellular automata", CharmError):
+            one = checked(CarScores, {"unseen": {}, **read_sealed(path)}, path.stem)
+            if any(part and "all" not in part for part in (one["seen"], one["unseen"])):
+                raise CharmError("the scores over all combinations are missing")
         found[one["step"]] = own_evaluation(run, one, path.stem)
     return found
 

@@ -1,7 +1,5 @@
 """`charm adapt`: learn a stream of unseen tasks, and measure learning and forgetting."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Annotated, Literal

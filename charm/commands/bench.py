@@ -1,7 +1,5 @@
 """`charm bench`: measure speed on this machine."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import takewhile
 from typing import Annotated

@@ -1,7 +1,5 @@
 """`charm car`: the cellular-automata reasoning benchmark (see docs/car.md)."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 
@@ -35,9 +33,7 @@ def build(
     """
     folder = data_dir(data) / "car"
     with bar() as line:
-        found = build_in(
-            folder, config, replace, lambda family, kept: line.update(kept, config.rules, f"{family} rules")
-        )
+        found = build_in(folder, config, replace, lambda kind, kept: line.update(kept, config.rules, f"{kind} rules"))
     manifest = found.manifest
     size = sum(array.nbytes for array in found.arrays.values())
     output(

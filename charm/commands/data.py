@@ -1,7 +1,5 @@
 """`charm data`: list data, draw tasks, find duplicates and leaks between splits, generate Re-ARC pairs."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 
@@ -104,11 +102,8 @@ def audit(
     loaded = [known.load_source(name, data) for name in sources] if sources else known.load_available(data)
     folders = {name: data_dir(data) / name for name in WHOLE_TASKS}
     with status("comparing pairs under all symmetries and recolourings"):
-        generated = {
-            name: load_pairs(path, read_manifest(path).tasks)
-            for name, path in folders.items()
-            if (path / MANIFEST).is_file()
-        }
+        built = ((name, path) for name, path in folders.items() if (path / MANIFEST).is_file())
+        generated = {name: load_pairs(path, read_manifest(path).tasks) for name, path in built}
         report = audits.audit(loaded, generated)
     output(json, report.to_json(), *audits.audit_tables(report))
 

@@ -1,7 +1,5 @@
 """`charm eval`: score a run of any domain."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """`charm export`: the weights of a run as a small folder."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated, Literal
 

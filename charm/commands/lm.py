@@ -1,7 +1,5 @@
 """`charm lm`: a GPT with n-gram memory (see docs/language.md)."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 
@@ -95,9 +93,7 @@ def sample(
     from charm.language.tokenizer import bos_id, load_tokenizer
 
     if tokens < 1 or temperature < 0 or top_k < 0:
-        raise CharmError(
-            f"tokens must be >= 1, temperature and top_k must be >= 0; got {tokens}, {temperature} and {top_k}"
-        )
+        raise CharmError(f"tokens must be >= 1, temperature and top_k >= 0; got {tokens}, {temperature} and {top_k}")
     tokenizer = load_tokenizer(run / "tokenizer.json")
     tokenizer.encode_special_tokens = True
     bos = bos_id(tokenizer)

@@ -1,7 +1,5 @@
 """`charm params`: parameter counts of presets, and every count in the paper compared with ours."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 from typing import Annotated

@@ -4,8 +4,6 @@ tyro prints a box of 5 to 13 lines for a misspelled flag. Its words are taken fr
 Flags may also be the fields of a configuration that the first words decide, such as a preset's.
 """
 
-from __future__ import annotations
-
 import io
 import re
 import sys
@@ -92,10 +90,7 @@ def _deferred(func: Any) -> Callable[..., Callable[[], Any]]:
 
 @contextmanager
 def readable(prog: str, words: Sequence[str]) -> Iterator[None]:
-    """Raise CharmError where tyro would print a box and exit; break the prose of its help pages between words.
-
-    `prog` is the command whose --help is named.
-    """
+    """Raise CharmError where tyro would print a box and exit; break the prose of its help pages between words."""
     printed = io.StringIO()
     wrapped = redirect_stdout(_Wrapping(sys.stdout)) if {"-h", "--help"} & {*words} else nullcontext()
     try:
@@ -108,10 +103,7 @@ def readable(prog: str, words: Sequence[str]) -> Iterator[None]:
 
 
 class _Wrapping:
-    """A stream whose long lines of prose are as wide as the terminal at most; boxes have that width already.
-
-    tyro leaves each paragraph in one line.
-    """
+    """A stream that breaks tyro's long lines of prose at the width of the terminal, which its boxes have already."""
 
     def __init__(self, stream: TextIO) -> None:
         self.stream = stream

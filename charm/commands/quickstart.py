@@ -1,7 +1,5 @@
 """`charm quickstart`: train a tiny CHARM on real tasks, evaluate it and write a report page."""
 
-from __future__ import annotations
-
 import shutil
 import sys
 from pathlib import Path

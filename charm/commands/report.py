@@ -1,7 +1,5 @@
 """`charm report`: write a page about runs or a solve, or a figure."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from charm.solving.submission import SubmissionInProgress
     from charm.tasks.task import Task
 
-
 SHOWN_PROBLEMS = 10  # of the tasks that failed
 
 
@@ -94,7 +93,8 @@ def solve(
     solving.learns_together(model, options)  # nor a wrong option
     for reason in skipped_lines(skipped):
         say(reason)
-    path = out or _submission_name(loaded)
+    named = re.sub(r"[/\x00-\x1f]", "-", f"{loaded[0].id}.") if len(loaded) == 1 else ""
+    path = out or Path(f"{named}submission.json")
     devices = solving.solve_devices(device, len(loaded))
     options = changed(options, budget=_budget(budget, seconds, len(loaded), devices))
     empty = unusable_tests(tasks, skipped) if skipped and not (choose or skip or largest) else {}
@@ -130,10 +130,7 @@ def solve(
 def _solve_left(
     begun: SubmissionInProgress, model: Path, options: SolveOptions, devices: list[str], json: bool
 ) -> tuple[dict[str, Solution], float]:
-    """Solve what is left under a bar; return the answers, and the seconds until the first update.
-
-    At Ctrl-C, show the answers so far and say where they are.
-    """
+    """Solve what is left under a bar; return the answers, and the seconds until the first update."""
     from charm.solving import solver as solving
     from charm.solving.solution import Clock
 
@@ -168,11 +165,6 @@ def _write_benchmarking(begun: SubmissionInProgress, tasks: list[Task], dollars:
     folder = begun.path.with_suffix("")
     write_benchmarking(folder, tasks, begun.answers, begun.courses, begun.about, dollars or 0.0)
     say(f"attempts for arc-agi-benchmarking in {folder}{'' if dollars else '; their cost is 0 without --dollars'}")
-
-
-def _submission_name(tasks: list[Task]) -> Path:
-    one = re.sub(r"[/\x00-\x1f]", "-", f"{tasks[0].id}.") if len(tasks) == 1 else ""
-    return Path(f"{one}submission.json")
 
 
 def _tell_resumed(begun: SubmissionInProgress, tasks: int) -> None:

@@ -1,7 +1,5 @@
 """`charm view`: browse tasks, samples and runs in a browser, and solve a task there."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

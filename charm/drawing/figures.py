@@ -53,10 +53,7 @@ def common_points(curves: Sequence[Mapping[int, float]]) -> list[Point]:
 
 
 def overall(benchmarks: Mapping[str, Series], published: Mapping[str, Series]) -> Figure:
-    """Draw bars of pass@1 and pass@2, one panel for each benchmark.
-
-    `published` systems are hatched and come before ours. The x of a point is k.
-    """
+    """Draw bars of pass@1 and pass@2 (the x of a point is k), a panel for each benchmark; the published are hatched."""
     from matplotlib.patches import Patch
 
     figure, panels = new_figure(len(benchmarks))
@@ -113,11 +110,8 @@ def car_emergence(seen: Series, unseen: Series) -> Figure:
 
 
 def cl_tradeoff(series: Series, hollow: Sequence[str] = ()) -> Figure:
-    """Draw final accuracy against parameters updated for each task.
-
-    `hollow` series have no single final model. Methods that update the same number of parameters are drawn side by
-    side, each shifted to the right by a tenth.
-    """
+    """Draw final accuracy against parameters updated for each task; `hollow` series have no single final model."""
+    # Methods that update the same number of parameters stand side by side, each shifted to the right by a tenth.
     taken: set[float] = set()
     apart: dict[str, list[Point]] = {}
     for label, points in series.items():

@@ -3,8 +3,6 @@
 A picture is first laid out as a Panel, in pixels. `panel_svg` and `panel_png` draw any panel.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path

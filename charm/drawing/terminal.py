@@ -1,7 +1,5 @@
 """Terminal output of the commands: tables, and grids, tasks and canvases in coloured characters."""
 
-from __future__ import annotations
-
 import re
 import time
 from collections.abc import Mapping
@@ -27,10 +25,7 @@ NUMBER = re.compile(r"[-+·]?\d|[-·]?$")
 
 
 def table_text(table: Table) -> Group:
-    """Return a table for a terminal. Columns of numbers are right-aligned, except for the first column.
-
-    The caption below may be as wide as the terminal, not only as the table.
-    """
+    """Return a table for a terminal, columns of numbers right-aligned; its caption may be wider than the table."""
     narrow = {"box": box.SIMPLE_HEAD, "padding": 0, "show_edge": False} if table.narrow else {}
     drawn = RichTable(
         title=table.title or None,
@@ -108,12 +103,12 @@ def show_grids(grids: Mapping[str, Grid]) -> None:
     show(Columns([side_by_side((name, grid_text(grid), "")) for name, grid in grids.items()], padding=(0, 3)))
 
 
-def animate_grids(grids: Mapping[str, Grid], seconds: float = 0.3) -> None:
+def animate_grids(grids: Mapping[str, Grid]) -> None:
     """Show grids one after the other in the same place."""
     with Live(auto_refresh=False, console=new_console()) as live:
         for name, grid in grids.items():
             live.update(side_by_side((name, grid_text(grid))), refresh=True)
-            time.sleep(seconds)
+            time.sleep(0.3)
 
 
 def side_by_side(*columns: tuple[RenderableType, ...]) -> RichTable:

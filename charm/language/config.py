@@ -1,7 +1,5 @@
 """All settings of a language-model run as one typed record, which is also its command line."""
 
-from __future__ import annotations
-
 from dataclasses import KW_ONLY, dataclass, field
 from pathlib import Path
 from typing import ClassVar, Literal

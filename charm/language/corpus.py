@@ -4,8 +4,6 @@ A shard is a list of documents in an order that does not depend on the machine: 
 documents are sorted by a hash of their content, which shuffles them and removes duplicates at once.
 """
 
-from __future__ import annotations
-
 import ast
 import hashlib
 import importlib.util
@@ -35,27 +33,26 @@ class ParquetText:
         import pyarrow.parquet
 
         self.path = path
-        with charm_errors(f"{path} is not a readable parquet file", OSError, ValueError):
-            schema = pyarrow.parquet.read_schema(path)
-            self.rows = pyarrow.parquet.read_metadata(path).num_rows
+        with charm_errors(f"{path} is not a readable parquet file", OSError, ValueError), self.open() as file:
+            self.rows, schema = int(file.metadata.num_rows), file.schema_arrow
         if "text" not in schema.names:
             raise CharmError(f"{path} has no column 'text', only {', '.join(schema.names)}")
         kind = schema.field("text").type
         if not (pyarrow.types.is_string(kind) or pyarrow.types.is_large_string(kind)):
             raise CharmError(f"{path}: column 'text' must hold strings, got {kind}")
 
-    def __len__(self) -> int:
-        return int(self.rows)
-
-    def __iter__(self) -> Iterator[str]:
+    def open(self) -> Any:
         import pyarrow.parquet
 
-        with (
-            charm_errors(f"{self.path} is damaged", OSError, ValueError),
-            pyarrow.parquet.ParquetFile(self.path) as file,
-        ):
+        return pyarrow.parquet.ParquetFile(self.path)
+
+    def __len__(self) -> int:
+        return self.rows
+
+    def __iter__(self) -> Iterator[str]:
+        with charm_errors(f"{self.path} is damaged", OSError, ValueError), self.open() as file:
             for batch in file.iter_batches(columns=["text"]):
-                yield from (text for text in batch.column("text").to_pylist() if text)
+                yield from filter(None, batch.column("text").to_pylist())
 
 
 # A name, and documents that are tokenised into one file; every iteration reads them again.
@@ -63,10 +60,7 @@ Shard = tuple[str, Sequence[str] | ParquetText]
 
 
 def python_documents(limit: int | None = None) -> list[str]:
-    """Return Python's own text: its language topics, its licence and the docstrings of its library.
-
-    These are the first ones, at most `limit` characters in total. Sources are parsed, not imported, so no code runs.
-    """
+    """Return the first of Python's own texts: its language topics, its licence and the docstrings of its library."""
     return hash_order(_cut(_python_texts(), limit))
 
 
@@ -133,10 +127,7 @@ def gather(
     limit: int | None = None,
     validation: float = 0.05,
 ) -> tuple[list[Shard], dict[str, Any]]:
-    """Gather shards, the last of which is for validation, and a record of their sources.
-
-    Each parquet file (given, or in a given folder) is one shard; everything else is gathered into two.
-    """
+    """Gather shards, the last for validation, and a record of their sources. A parquet file is one shard."""
     for source in sources:
         if not source.exists():
             raise CharmError(f"{source}: no such file or folder")
@@ -160,8 +151,8 @@ def gather(
     documents, counts = folder_documents(sources, suffixes)
     if python:
         own = python_documents(limit)
-        documents += own
         counts["python_documents"] = len(own)
+        documents += own
     documents = _cut(hash_order(documents), limit)
     if len(documents) < 2 and any(counts[name] for name in LEFT_OUT):
         reasons = ", ".join(f"{counts[name]} {name.replace('_', ' ')}" for name in LEFT_OUT if counts[name])
@@ -170,13 +161,8 @@ def gather(
             f"out: {reasons} (text must be UTF-8, with {SHORTEST} characters or more)"
         )
     training, held_out = split_validation(documents, validation)
-    record = {
-        "kind": "text",
-        "suffixes": list(suffixes),
-        "documents": len(documents),
-        "characters": sum(map(len, documents)),
-        **counts,
-    }
+    sizes = {"documents": len(documents), "characters": sum(map(len, documents))}
+    record = {"kind": "text", "suffixes": list(suffixes), **sizes, **counts}
     return [("shard_00000", training), ("shard_00001", held_out)], record
 
 

@@ -57,12 +57,9 @@ def prepare(
     out: Path,
     vocab: int = 32_768,
     tokenizer: Path | None = None,
-    say: Callable[[str, int], None] = lambda text, documents: None,
+    say: Callable[[str, int], None] = lambda text, documents: None,  # documents finished since its last call
 ) -> dict[str, Any]:
-    """Train a tokenizer on all shards but the last (or use an existing one), tokenise all, write the folder `out`.
-
-    `say` is called with what is being done, and the number of documents finished since its last call.
-    """
+    """Train a tokenizer on all shards but the last (or use an existing one), tokenise all, write the folder `out`."""
     from charm.language import tokenizer as bpe
 
     if out.exists() and not out.is_dir():
@@ -103,10 +100,7 @@ def write_prepared(
     record: dict[str, Any],
     tokenizer: str = "",
 ) -> dict[str, Any]:
-    """Write the folder `out` whole or not at all, and return its manifest.
-
-    Shards are a name and documents as token ids, without BOS.
-    """
+    """Write the folder `out` whole or not at all, with documents as token ids without BOS; return its manifest."""
     described: list[dict[str, Any]] = []
     with charm_errors(f"{out} cannot be written", OSError), whole_folder(out) as folder:
         (folder / "tokenizer.json").write_text(tokenizer, "utf-8")

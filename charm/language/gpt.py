@@ -3,8 +3,6 @@
 Shapes: B rows, T tokens, D width, H heads, K head width, V vocabulary, E width of what a memory's tables return.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 
@@ -100,10 +98,7 @@ class GPTBlock(nn.Module):
 
 
 class GPT(nn.Module):
-    """Maps ids [B, T] to logits [B, T, V], or with targets to the nats of each target, [B, T].
-
-    `canonical` maps each token to the id that n-grams use, and `bos` starts every document.
-    """
+    """Maps ids [B, T] to logits [B, T, V], or with targets to the nats of each target, [B, T]."""
 
     cos: Tensor
     sin: Tensor
@@ -113,8 +108,8 @@ class GPT(nn.Module):
         config: GPTConfig,
         ngram: NgramConfig,
         seed: int | None = 0,
-        canonical: npt.NDArray[np.int64] | None = None,
-        bos: int = 0,
+        canonical: npt.NDArray[np.int64] | None = None,  # the id that n-grams use for each token
+        bos: int = 0,  # starts every document
     ) -> None:
         """Build the model. Without a seed, weights are not drawn: for counting, or when they are loaded afterwards."""
         super().__init__()
@@ -124,9 +119,7 @@ class GPT(nn.Module):
         self.head = CastLinear(width, config.vocab)
         second = range((depth - 1) % 2, depth, 2)  # every second layer, and the last
         self.values = nn.ModuleDict({str(i): Rows(config.vocab, width, sparse=False) for i in second})
-        self.blocks = nn.ModuleList(
-            GPTBlock(config, self.window(i), has_values=str(i) in self.values) for i in range(depth)
-        )
+        self.blocks = nn.ModuleList(GPTBlock(config, self.window(i), str(i) in self.values) for i in range(depth))
         self.residual_scale = nn.Parameter(torch.linspace(1.15, 1.05, depth))
         self.input_scale = nn.Parameter(torch.linspace(0.20, 0.05, depth))
         self.smear_gate = CastLinear(SMEAR_GATE, 1)

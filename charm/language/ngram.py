@@ -4,8 +4,6 @@ Shapes: B rows, T tokens, D width of the model, P width of the composition (half
 3-grams), H heads, W width looked up for an order (C = W / H columns for each head), F width of a memory's feature.
 """
 
-from __future__ import annotations
-
 import math
 from itertools import repeat
 

@@ -5,8 +5,6 @@ with all three off the two agree (tests/language/test_muon.py). Shapes: N stacke
 inputs.
 """
 
-from __future__ import annotations
-
 import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
@@ -134,10 +132,7 @@ def polar(
 
 
 def even_out(update_NOI: Tensor, square_N: Tensor, beta2: float) -> Tensor:
-    """Divide each line across the longer axis by its running root mean square, keeping each matrix's norm.
-
-    `square_N` is that running mean, [N, O, 1] or [N, 1, I], and is updated here.
-    """
+    """Divide each line across the longer axis by its running RMS, keeping each matrix's norm; updates `square_N`."""
     axis = -1 if square_N.shape[-1] == 1 else -2
     update = update_NOI.float()
     square_N.lerp_(update.square().mean(dim=axis, keepdim=True), 1 - beta2)

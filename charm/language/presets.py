@@ -1,15 +1,7 @@
-"""Named language-model runs: the paper's two backbones and a tiny one, and the memories that it measures.
+"""Named language-model runs: the paper's two backbones and a tiny one, each alone or with a memory.
 
-lm-d12                     the stock backbone; lm-d20 likewise
-lm-d12-engram-x5           tables of just over 5 x 32,768 rows; also cose and mixture, and any other multiple
-lm-d12-cose-x5-w24         narrower look-ups
-lm-d12-cose-x0             control: composition only
-lm-d12-engram-one-row      control: tables of one row, which cannot tell n-grams apart; also cose and mixture
-lm-d12-engram-x5-matched   control: Engram with more rows, so that it has as many parameters as CoSE
-lm-tiny, lm-tiny-engram... a model for a CPU, trained on the text that ships with Python
+`lm-d12-cose-x5-w24` has tables of just over 5 x 32,768 rows, 24 wide; docs/language.md lists all names.
 """
-
-from __future__ import annotations
 
 import re
 from bisect import bisect_left
@@ -23,7 +15,7 @@ from charm.errors import CharmError
 from charm.language.config import GPTConfig, LMConfig, LMOptimizerConfig, NgramConfig
 from charm.language.gpt import components
 from charm.language.ngram import table_sizes
-from charm.tables import Table
+from charm.tables import Table, count_table
 
 
 def paper_backbone(depth: int) -> LMConfig:
@@ -63,10 +55,8 @@ def tiny() -> LMConfig:
 def matched_rows(gpt: GPTConfig, ngram: NgramConfig) -> int:
     """Find the smallest number of rows with which Engram has at least as many parameters as CoSE with these tables."""
     modules, columns = len(ngram.layers_in(gpt.depth)), ngram.width // ngram.heads
-    missing = (
-        components(gpt, replace(ngram, variant="cose"))["memory"]
-        - components(gpt, replace(ngram, variant="engram"))["memory"]
-    )
+    cose, engram = (components(gpt, replace(ngram, variant=one))["memory"] for one in ("cose", "engram"))
+    missing = cose - engram
 
     def total(rows: int) -> int:
         return int(table_sizes(replace(ngram, rows=rows), modules).sum())
@@ -81,19 +71,6 @@ NAMED = re.compile(
 )
 
 
-def memory_named(base: str, name: str) -> NgramConfig | None:
-    """Return a memory for a preset by its name; None if there is no such memory."""
-    is_tiny, gpt = base == "lm-tiny", LM_PRESETS[base]().gpt
-    found = NAMED.fullmatch(f"{name}-x4" if is_tiny else name)
-    if found is None:
-        return None
-    rows = 1 if found["times"] is None else int(found["times"]) * gpt.vocab
-    width = int(found["width"] or gpt.model_width // 2)
-    layers = (1, 2) if is_tiny else ()
-    memory = NgramConfig(found["variant"], rows, width, layers=layers)  # type: ignore[arg-type]
-    return replace(memory, rows=matched_rows(gpt, memory)) if found["matched"] else memory
-
-
 LM_PRESETS: dict[str, Callable[[], LMConfig]] = {
     "lm-d12": partial(paper_backbone, 12),
     "lm-d20": partial(paper_backbone, 20),
@@ -106,19 +83,21 @@ def lm_preset(name: str) -> LMConfig:
     if name in LM_PRESETS:
         return LM_PRESETS[name]()
     base = next((one for one in LM_PRESETS if name.startswith(f"{one}-")), "")
-    memory = memory_named(base, name.removeprefix(f"{base}-")) if base else None
-    if memory is None:
+    is_tiny, memory = base == "lm-tiny", name.removeprefix(f"{base}-")
+    found = NAMED.fullmatch(f"{memory}-x4" if is_tiny else memory)
+    if not base or found is None:
         raise CharmError(
             f"there is no preset {name}; the names are {', '.join(LM_PRESETS)}, alone or followed by a memory as in "
             f"lm-d12-cose-x5 and lm-tiny-cose"
         )
-    return replace(LM_PRESETS[base](), ngram=memory)
+    config = LM_PRESETS[base]()
+    rows = 1 if found["times"] is None else int(found["times"]) * config.gpt.vocab
+    width = int(found["width"] or config.gpt.model_width // 2)
+    ngram = NgramConfig(found["variant"], rows, width, layers=(1, 2) if is_tiny else ())  # type: ignore[arg-type]
+    return replace(config, ngram=replace(ngram, rows=matched_rows(config.gpt, ngram)) if found["matched"] else ngram)
 
 
 def count_lm(name: str, config: LMConfig, data_rows: bool, data: Path | None) -> tuple[dict[str, Any], Table]:
     """Count the parameters of a preset, for `charm params`."""
     counts = components(config.gpt, config.ngram)
-    sums = [number for number, part in enumerate(counts) if part in ("backbone", "memory", "total")]
-    rows = [[part if n in sums else f"  {part}", f"{count:,}"] for n, (part, count) in enumerate(counts.items())]
-    table = Table(["component", "parameters"], rows, f"Parameters of {name}", totals=sums)
-    return {"preset": name, **counts}, table
+    return {"preset": name, **counts}, count_table(name, counts.items(), ("backbone", "memory", "total"))

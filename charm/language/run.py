@@ -1,10 +1,4 @@
-"""Training, evaluating and sampling a language model.
-
-charm train lm-d12-cose-x5 --out runs/cose
-torchrun --nproc-per-node 8 -m charm train lm-d12-cose-x5 --out runs/cose
-"""
-
-from __future__ import annotations
+"""Training, evaluating and sampling a language model."""
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -144,10 +138,7 @@ def inputs_and_targets(rows: list[TokenIds], device: torch.device) -> tuple[Tens
 def bits_per_byte(
     model: GPT, rows: TokenIds, token_bytes: Integers, place: Place, at_once: int, show: bool = False
 ) -> dict[str, float]:
-    """Compute nats / (ln 2 * bytes), both summed over the text targets of the rows [N, T + 1]; specials do not count.
-
-    All processes share the work and get the same result; `show` draws a progress bar.
-    """
+    """Compute nats / (ln 2 * bytes), both summed over the text targets of the rows [N, T + 1], on all processes."""
     first, last = place.share(len(rows))
     bytes_of_V = torch.from_numpy(token_bytes).to(place.device)
     sums = torch.zeros(3, dtype=place.sum_dtype, device=place.device)

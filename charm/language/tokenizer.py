@@ -1,7 +1,4 @@
-"""Byte-level BPE with Hugging Face's tokenizers, and the bytes and canonical id of each token.
-
-Only preparing data and converting between text and tokens need this; training works on prepared files alone.
-"""
+"""Byte-level BPE with Hugging Face's tokenizers, and the bytes and canonical id of each token."""
 
 from __future__ import annotations
 
@@ -99,8 +96,7 @@ def token_bytes(tokenizer: Tokenizer) -> list[bytes]:
 def canonical_ids(tokens: list[bytes]) -> npt.NDArray[np.int64]:
     """Return the id that n-grams use for each token: the same for tokens that differ only in case, accents or spacing.
 
-    Keys are numbered in order of appearance. Bytes that are not valid text alone are their own keys, and so are
-    specials, which have no bytes.
+    Bytes that are not valid text alone are their own keys, and so are specials, which have no bytes.
     """
     normalize = canonical_text()
     keys: dict[str | bytes | int, int] = {}

@@ -10,8 +10,8 @@ import numpy.typing as npt
 
 from charm.errors import CharmError
 from charm.evaluation.evaluate import Evaluation
-from charm.evaluation.ranking import Candidate, Ranking
-from charm.evaluation.scoring import OUTCOMES, SOLVED_AT, Scores, TaskResult
+from charm.evaluation.ranking import Ranking
+from charm.evaluation.scoring import Scores
 from charm.report.folder import JsonObject
 from charm.tasks.dataset import DataConfig, evaluated_tasks
 from charm.tasks.instances import Instances
@@ -39,7 +39,7 @@ class TaskGrids(NamedTuple):
 def task_entries(
     scores: Scores, grids: Mapping[str, TaskGrids], found: Mapping[Question, JsonObject]
 ) -> list[JsonObject]:
-    """Return every scored task, in order: demonstrations, tests with what was `found` for them, and sort keys.
+    """Return every scored task, in order: its demonstrations, and its tests with what was `found` for them.
 
     `found` has at least the "candidates" of a question, best first.
     """
@@ -53,34 +53,8 @@ def task_entries(
             about = {"outcome": output.outcome, "rank": output.rank, "none": output.no_answer_votes}
             more = output.candidates - len(own["candidates"])
             tests.append({"input": given, "truth": truth, **about, "more": more, **own})
-        keys = _sort_keys(result, tests)
-        entries.append({"id": result.task_id, "outcome": result.outcome, "demos": demos, "tests": tests, "keys": keys})
+        entries.append({"id": result.task_id, "outcome": result.outcome, "demos": demos, "tests": tests})
     return entries
-
-
-def _sort_keys(result: TaskResult, tests: Sequence[JsonObject]) -> JsonObject:
-    """Return the values by which the list is sorted; None if unknown. Shares are means over the answered tests."""
-    best = [test["candidates"][0] for test in tests if test["candidates"]]
-    ranks = [output.rank for output in result.outputs if output.rank is not None]
-    wrong = [_cells_wrong(test) for test in tests]
-    counts = [count for count in wrong if count is not None]
-    return {
-        "outcome": OUTCOMES.index(result.outcome),
-        "rank": max(ranks) if len(ranks) == len(tests) else None,
-        "share": float(np.mean([one["share"] for one in best])) if best else None,
-        "confidence": float(np.mean([one["confidence"] for one in best])) if best else None,
-        "wrong": sum(counts) if len(counts) == len(wrong) else None,
-    }
-
-
-def _cells_wrong(test: JsonObject) -> int | None:
-    """Count the cells in which the better attempt differs from the answer; None if none can be compared."""
-    if test["truth"] is None:
-        return None
-    sizes = [*map(len, test["truth"].split("/"))]
-    attempts = [one["grid"] for one in test["candidates"] if one["rank"] <= SOLVED_AT]
-    alike = [grid for grid in attempts if [*map(len, grid.split("/"))] == sizes]
-    return min((sum(map(str.__ne__, grid, test["truth"])) for grid in alike), default=None)
 
 
 # Runs
@@ -120,11 +94,7 @@ def run_entries(
     answers with the memory zeroed. Films in which nothing changes are left out.
     """
     ranking, films = evaluation.ranking, films or {}
-    right = {
-        Question(task.task_id, output.test_index): output.rank
-        for task in evaluation.scores.tasks
-        for output in task.outputs
-    }
+    right = {Question(one.task_id, out.test_index): out.rank for one in evaluation.scores.tasks for out in one.outputs}
     if unknown := sorted(set(films) - set(right)):
         raise CharmError(f"films include {unknown[0]}, which is not a question of this run")
     shown = {}
@@ -137,7 +107,20 @@ def run_entries(
     codes = None if instances is None else instances.table()[1]
     found: dict[Question, JsonObject] = {question: {"candidates": []} for question in right}
     for number, (question, some) in enumerate(shown.items()):
-        test = found[question] = {"candidates": [_candidate(one, ranking, number, voters[one.place]) for one in some]}
+        first, total = ranking.span(number).start, _all_votes(ranking, number)
+        test = found[question] = {"candidates": []}
+        for one in some:
+            candidate = {
+                "rank": one.place - first + 1,
+                "grid": digits(one.grid),
+                "votes": one.votes,
+                "share": round(one.votes / total, 4),
+                "weight": None if one.weight == one.votes else round(one.weight, 2),
+                "confidence": round(one.confidence, 4),
+                "by": voters[one.place].by,
+                "views": len(voters[one.place].row_N),
+            }
+            test["candidates"].append(candidate)
         if codes is not None:
             _name_views(test, [voters[one.place].row_N for one in some], codes)
     for question, test in found.items():
@@ -154,24 +137,8 @@ class _Voters(NamedTuple):
     row_N: npt.NDArray[np.int64]  # memory rows, each a view, that voted; ascending
 
 
-def _candidate(candidate: Candidate, ranking: Ranking, question: int, voters: _Voters) -> JsonObject:
-    return {
-        "rank": candidate.place - ranking.span(question).start + 1,
-        "grid": digits(candidate.grid),
-        "votes": candidate.votes,
-        "share": round(candidate.votes / _all_votes(ranking, question), 4),
-        "weight": None if candidate.weight == candidate.votes else round(candidate.weight, 2),
-        "confidence": round(candidate.confidence, 4),
-        "by": voters.by,
-        "views": len(voters.row_N),
-    }
-
-
 def _name_views(test: JsonObject, rows: Sequence[npt.NDArray[np.int64]], codes: npt.NDArray[np.uint32]) -> None:
-    """Add to a test which views voted for each candidate.
-
-    `rows` are the memory rows that voted for each candidate; `codes` are the views of all memory rows.
-    """
+    """Add to a test which views voted for each candidate, from its memory `rows`; `codes` are the views of all rows."""
     row_N = np.unique(np.concatenate([*rows, np.zeros(0, np.int64)]))
     if len(row_N) and row_N[-1] >= len(codes):
         raise CharmError("the votes refer to memory rows that are not in the newest checkpoint")

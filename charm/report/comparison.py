@@ -1,7 +1,5 @@
 """The page of several runs on ARC's tasks: scores and curves side by side, and tasks that only some of them solve."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from html import escape
 from pathlib import Path
@@ -22,10 +20,7 @@ ABSENT = "not evaluated"  # outcome of a task that is not in a run's split
 def write_comparison(
     runs: Sequence[Path], out: Path, protocol: Protocol | str | None = None, data: Path | None = None
 ) -> Path:
-    """Write a page that compares runs on ARC's tasks, and return its path.
-
-    Every run is ranked by the protocol, by default the standard one at the run's own refinement depths.
-    """
+    """Write a page that compares runs on ARC's tasks, each ranked as `page.ranked` does; return its path."""
     names = names_of(runs)
     protocols: dict[str, None] = {}  # all different ones, in order
     scores: list[list[str]] = []
@@ -45,13 +40,12 @@ def write_comparison(
             entries.append({task["id"]: task for task in found})
         protocols[protocol_text(used)] = None
         scores.append([name, *cells])
-    tasks, voted = merge(entries), [one["name"] for one in shown]
+    tasks = merge(entries)
     lead = f"Protocol: {'; '.join(protocols)}. pass@k is the mean over tasks, pass@k/outputs over test outputs."
     body = [
         *(f'<p class="soft">{escape(lead)}</p>', table(HEADS, scores)),
         *page.learning(runs, names),
-        *_versus(voted, tasks),
-        *_task_list(voted, tasks),
+        *([page.TASKS] if tasks else []),
         *_parameters(runs, names),
     ]
     payload = {**page.drawing(), "runs": shown, "tasks": tasks}
@@ -74,50 +68,6 @@ def merge(entries: Sequence[dict[str, JsonObject]]) -> list[JsonObject]:
             }
         )
     return merged
-
-
-def solved_and_never(tasks: Sequence[JsonObject], solver: int, other: int) -> list[str]:
-    """Return the tasks that one run solves and for which the other never proposes the right answer."""
-    asked = [(task["id"], task["outcomes"]) for task in tasks]
-    return [one for one, found in asked if found[solver] == "solved" and found[other] in page.NEVER]
-
-
-def _versus(names: Sequence[str], tasks: Sequence[JsonObject]) -> list[str]:
-    """Count the tasks that a row's run solves and a column's run never proposes; each number is a filter."""
-    if len(names) < 2:
-        return []
-    heads = "".join(f"<th>{escape(name)}</th>" for name in names)
-    lines = []
-    for a, name in enumerate(names):
-        cells = []
-        for b in range(len(names)):
-            button = page.filter_button(f"{a}&gt;{b}", str(len(solved_and_never(tasks, a, b))))
-            cells.append(f"<td>{UNKNOWN if a == b else button}</td>")
-        lines.append(f"<tr><td>{escape(name)}</td>{''.join(cells)}</tr>")
-    return [
-        "<h2>Solved by one, never proposed by another</h2>",
-        '<p class="soft">The number of tasks that the run in the row solves and for which the run in the column has '
-        "no right candidate. Click a number to list the tasks below.</p>",
-        f'<div class="wide"><table><thead><tr><th>solved by</th>{heads}</tr></thead>'
-        f"<tbody>{''.join(lines)}</tbody></table></div>",
-    ]
-
-
-def _task_list(names: Sequence[str], tasks: Sequence[JsonObject]) -> list[str]:
-    if not tasks:
-        return []
-    differ = sum(len(set(task["outcomes"])) > 1 for task in tasks)
-    heads = "".join(f"<span>{escape(name)}</span>" for name in names)
-    rows = []
-    for number, task in enumerate(tasks):
-        cells = "".join(map(page.outcome_label, task["outcomes"]))
-        title = f"<summary><b>{escape(task['id'])}</b>{cells}</summary>"
-        rows.append(f'<details class="task versus" data-n="{number}">{title}</details>')
-    columns = f'<div class="versus columns"><b>task</b>{heads}</div>'
-    return [
-        "<h2>Tasks</h2>",
-        *page.task_listing(columns, rows, [page.filter_button("differ", f"outcomes differ {differ}")]),
-    ]
 
 
 def _parameters(runs: Sequence[Path], names: Sequence[str]) -> list[str]:

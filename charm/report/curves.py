@@ -1,7 +1,5 @@
 """Learning curves as inline SVG. The page sets the colours."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from html import escape
@@ -18,8 +16,7 @@ def curves_svg(title: str, curves: Sequence[Points], percent: bool = False) -> s
     """Draw curves of (step, value) on axes that start at zero; `percent` labels shares as percentages.
 
     A long curve is drawn as the means of consecutive points, over a band from their minimum to their maximum. The n-th
-    of several curves has the CSS class s<n>, which sets its colour and dash. A single curve has its last value in the
-    title.
+    of several curves has the CSS class s<n>; a single one has its last value in the title.
     """
     opening = (
         f'<svg class="curve" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{escape(title)}">'
@@ -79,11 +76,11 @@ def curves_svg(title: str, curves: Sequence[Points], percent: bool = False) -> s
     return "".join([*parts, "</svg>"])
 
 
-def ticks(low: float, high: float, count: int = 4) -> list[float]:
-    """Return two to about `count` round numbers in low..high, where low <= 0 <= high."""
-    span = (high - low) or 1.0
-    power = 10.0 ** math.floor(math.log10(span / count))
-    step = next(factor * power for factor in (1, 2, 2.5, 5, 10) if factor * power >= span / count * 0.999)
+def ticks(low: float, high: float) -> list[float]:
+    """Return two to about four round numbers in low..high, where low <= 0 <= high."""
+    quarter = ((high - low) or 1.0) / 4
+    power = 10.0 ** math.floor(math.log10(quarter))
+    step = next(factor * power for factor in (1, 2, 2.5, 5, 10) if factor * power >= quarter * 0.999)
     first, last = math.ceil(low / step), max(math.floor(high / step), 1)
     # Rounding removes the error of multiplying by a negative power of ten.
     return [float(f"{number * step:.12g}") for number in range(first, last + 1)]

@@ -1,7 +1,5 @@
 """Films of refinement: the model's answer after each step."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from itertools import zip_longest
@@ -45,10 +43,7 @@ def refinement_film(
 def make_films(
     run: Path, scores: Scores, count: int, device: torch.device | str, data: Path | None = None
 ) -> dict[Question, list[Grid]]:
-    """Make `count` films in which something changes, or as many as there are, with the newest checkpoint.
-
-    They are of the first test of tasks with various outcomes.
-    """
+    """Make `count` films in which something changes, or as many as there are, with the newest checkpoint."""
     steps = steps_of(run)
     if not steps:
         raise CharmError(f"{run}: films need a checkpoint, but the run has none")
@@ -87,10 +82,8 @@ def read_films(run: Path) -> dict[Question, list[Grid]]:
     if not path.is_file():
         return {}
     with charm_errors(f"{path}: not a record of films", ValueError, KeyError, TypeError, OverflowError):
-        return {
-            Question(str(one["task"]), int(one["test"])): [_frame(frame) for frame in one["frames"]]
-            for one in read_json(path)
-        }
+        films = [(str(one["task"]), int(one["test"]), one["frames"]) for one in read_json(path)]
+        return {Question(task, test): [_frame(frame) for frame in frames] for task, test, frames in films}
 
 
 def _frame(rows: list[list[int]]) -> Grid:

@@ -1,7 +1,5 @@
 """Read a run folder's evaluations and parameters. Nothing here writes."""
 
-from __future__ import annotations
-
 import math
 from pathlib import Path
 from typing import Any, TypedDict
@@ -38,11 +36,6 @@ def evaluations(run: Path, in_training: bool = False) -> dict[str, JsonObject]:
     names = sorted(path.stem for path in (run / "eval").glob("*.json"))
     wanted = [name for name in names if name.startswith("step_") == in_training]
     return {name: evaluation(run, name) for name in wanted if not name.endswith(".submission")}
-
-
-def blank(run: Path) -> JsonObject | None:
-    """Return the scores with the memory zeroed; None if they were not computed."""
-    return evaluation(run, "blank") if (run / "eval" / "blank.json").is_file() else None
 
 
 def find_evaluation(run: Path) -> JsonObject | None:

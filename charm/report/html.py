@@ -4,8 +4,6 @@ Names and grids come from untrusted files. All text passes through `escape`, and
 a "<". A page's content policy lets the browser run our script only, and load nothing.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from base64 import b64encode
@@ -76,10 +74,6 @@ def settings(config: JsonObject, title: str = "configuration") -> str:
     data = config.get("data")
     shown = {**config, "data": {**data, "data": None} if isinstance(data, dict) else None}
     return f"<details><summary>{escape(title)}</summary><pre>{escape(json.dumps(shown, indent=1))}</pre></details>"
-
-
-def class_of(outcome: str) -> str:
-    return outcome.replace(" ", "-")
 
 
 def names_of(runs: Sequence[Path]) -> list[str]:

@@ -4,8 +4,6 @@ Every source is read as designs, whose results have the form in which `charm rep
 each figure makes its points from them.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -16,7 +14,7 @@ from statistics import mean
 from typing import Any
 
 from charm.automata.presets import CAR_MEMORIES
-from charm.automata.run import PARTS, CarConfig, car_steps, read_car_config
+from charm.automata.run import PARTS, car_steps, read_car_config
 from charm.config import to_json
 from charm.continual import results as streams
 from charm.continual.records import StreamSummary, memory_name
@@ -55,10 +53,7 @@ class Design:
 
 
 def draw_figure(name: str, sources: Sequence[Path], out: Path, data: Path | None = None) -> Path:
-    """Draw a figure of the paper from run folders or results, and return its path.
-
-    `data` overrides the configurations' folder of downloaded data.
-    """
+    """Draw a figure of the paper from run folders or results, and return its path."""
     if name not in FIGURES:
         raise CharmError(f"figure must be one of {', '.join(FIGURES)}; got {name}")
     if not sources:
@@ -70,9 +65,9 @@ def draw_figure(name: str, sources: Sequence[Path], out: Path, data: Path | None
 def draw_reproduced(plan: Reproduction) -> list[Path]:
     """Draw the figures that a reproduction was asked for, all panels with a finished run; return the files."""
     found = {one.table.label: one for one in plan.comparisons()}
-    written = []
+    written: list[Path] = []
     for label in plan.figures:
-        drawn = []
+        before = len(written)
         for end, table, name, runs in TABLES[label].panels:
             designs = [
                 Design(line.title, list(some.values()), line.variant.full())
@@ -81,10 +76,9 @@ def draw_reproduced(plan: Reproduction) -> list[Path]:
             ]
             path = plan.shelf.out / plan.shelf.size / "figures" / f"{'-'.join(filter(None, (label[4:], end)))}.pdf"
             if designs:
-                drawn.append(_save(name, FIGURES[name][1](designs), path))
-        if not drawn:
+                written.append(_save(name, FIGURES[name][1](designs), path))
+        if len(written) == before:
             raise CharmError(f"{label}: no finished run to draw")
-        written += drawn
     return written
 
 
@@ -211,10 +205,6 @@ def evaluated_in_training(run: Path, config: TrainConfig) -> Result:
     return {"steps": {one["step"]: _percent(one["metrics"], run)["pass@2"] for one in every}}
 
 
-def car_run(run: Path, config: CarConfig) -> Result:
-    return car_curve(car_steps(run).values())
-
-
 def car_curve(evaluations: Iterable[Any]) -> Result:
     """Return evaluations on cellular automata as lines of a curve."""
     lines = []
@@ -307,10 +297,6 @@ def against_memory(score: str, designs: Sequence[Design]) -> dict[str, list[Poin
     return _series((label, result["parameters"]["memory"], result["scores"][score]) for label, result in every)
 
 
-def pareto(designs: Sequence[Design]) -> Measured:
-    return (against_memory("pass@2", designs),)
-
-
 def lm_scaling(designs: Sequence[Design]) -> Measured:
     """Return bits per byte against the memory's parameters for each kind of memory, and without one."""
     kinds = [replace(one, label=LM_NAMES[one.config.ngram.variant]) if one.config else one for one in designs]
@@ -386,14 +372,14 @@ def of_streams(points: Callable[[Any], Series], hollow: bool, designs: Sequence[
     return (series, without) if hollow else (series,)
 
 
-Read = Callable[[Sequence[Path], Path | None], list[Design]]
+ReadDesigns = Callable[[Sequence[Path], Path | None], list[Design]]
 of_memories = partial(read_records, "runs with a variant, its parameters and its scores", counted_record)
 of_automata = partial(read_records, "runs on cellular automata with their evaluations", car_record)
 read_sweep = partial(read_runs, evaluated_in_training)
-read_car = partial(read_runs, car_run, domain="car", records=of_automata)
-FIGURES: dict[str, tuple[Read, Callable[[Sequence[Design]], Measured]]] = {
+read_car = partial(read_runs, lambda run, config: car_curve(car_steps(run).values()), domain="car", records=of_automata)
+FIGURES: dict[str, tuple[ReadDesigns, Callable[[Sequence[Design]], Measured]]] = {
     "overall": (partial(read_runs, evaluated), overall),
-    "pareto": (partial(read_runs, counted, records=of_memories), pareto),
+    "pareto": (partial(read_runs, counted, records=of_memories), lambda designs: (against_memory("pass@2", designs),)),
     "depth": (partial(read_runs, ranked_by_depth), depth),
     "horizon": (
         read_sweep,

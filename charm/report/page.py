@@ -1,12 +1,8 @@
 """The page of a run on ARC's tasks: one HTML file with the scores, the curves and every answer."""
 
-from __future__ import annotations
-
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from html import escape
-from itertools import count
 from pathlib import Path
 
 from charm.accounting import Accounting
@@ -16,23 +12,20 @@ from charm.drawing.grids import LINE, PALETTE
 from charm.errors import charm_errors
 from charm.evaluation.evaluate import Evaluation, as_asked, evaluate_votes, own_protocol
 from charm.evaluation.protocols import SURE, Protocol, protocol_text
-from charm.evaluation.scoring import KS, OUTCOMES, SOLVED_AT, Scores
+from charm.evaluation.scoring import KS, Scores
 from charm.files import read_sealed
 from charm.report import folder
 from charm.report.answers import Films, JsonObject, affordable, run_entries, voting_steps
 from charm.report.curves import curves_svg, short
 from charm.report.film import read_films, write_films
-from charm.report.html import SCRIPT, class_of, document, legend, settings, table, tile, write_page
+from charm.report.html import SCRIPT, document, legend, settings, table, tile, write_page
 from charm.runs.archive import whole_passes
 from charm.runs.metrics import curve, read_metrics
 from charm.runs.settings import TrainConfig, read_config
-from charm.tables import UNKNOWN, percent
+from charm.tables import percent
 from charm.tasks.canvas import FIRST_COLOR
 from charm.tasks.task import Grid, Question
 from charm.tasks.view import DIHEDRAL_NAMES
-
-NO_SCRIPT = "<noscript><p>The grids and the buttons need JavaScript.</p></noscript>"
-NEVER = ("wrong cells", "wrong size", "no answer")  # outcomes without the right answer among the candidates
 
 # Name in metrics.jsonl -> title, and whether it is a share.
 CURVES = {
@@ -41,24 +34,8 @@ CURVES = {
     "refinement_steps": ("Refinement steps", False),
     "evaluation/pass@2": ("Evaluation, pass@2", True),
 }
-# Sort key of the task list -> heading, and what it means.
-COLUMNS = {
-    "id": ("task", ""),
-    "outcome": ("outcome", ""),
-    "rank": ("rank", "the place of the right answer among the candidates"),
-    "share": ("votes", "the share that the first attempt has"),
-    "confidence": ("", ""),  # likelihood or halting, as the model has it
-    "wrong": ("cells wrong", "in the better attempt"),
-}
-OUTCOME_WORDS = {
-    "solved": "every test input has its right answer in two attempts",
-    "near miss": "a right answer is among the candidates, but third or later",
-    "wrong cells": "no candidate is right, but one has the right size",
-    "wrong size": "no candidate has the right size",
-    "no answer": "there is no candidate",
-    "blind": "the right answer is not known",
-}
-LABELS = {"blind": "not scored"}
+# The place of the examples and of the list of tasks, which the page's script fills.
+TASKS = '<div id="list"><noscript><p>The tasks need JavaScript.</p></noscript></div>'
 
 
 def write_report(
@@ -70,13 +47,11 @@ def write_report(
 ) -> Path:
     """Write the page of a run folder, by default RUN/report.html, and return its path.
 
-    By default votes are ranked as during training, at the depth the run evaluates with, or else at those its newest
-    checkpoint has voted on. `films` are shown below the candidates and saved as RUN/films.json; by default those of an
-    existing file. As many candidates are shown as fit on a page. A run without metrics or votes gets a page that says
-    so. Missing sources are an error.
+    `films` are shown below the candidates and saved as RUN/films.json; by default those of an existing file.
     """
     config, protocol, evaluation = ranked(run, protocol, data)
-    shown, blank, counts = read_films(run) if films is None else films, folder.blank(run), folder.accounting(run)
+    shown, counts = read_films(run) if films is None else films, folder.accounting(run)
+    blank = folder.evaluations(run).get("blank")  # the scores with the memory zeroed
     tasks, steps = [], []
     if evaluation is not None:
         kept, steps = affordable(evaluation.ranking), voting_steps(evaluation.ranking)
@@ -84,7 +59,7 @@ def write_report(
         tasks = run_entries(config.data, evaluation, kept, folder.instances(run), shown, zeroed)
     body = [
         *_headline(protocol, evaluation, blank, counts, asks=bool(config.data.evaluate)),
-        *task_list(tasks, config.reasoner.sure),
+        *([TASKS] if tasks else []),
         *learning([run], []),
         *_scores(run, evaluation, blank),
         *_origins(run, config, counts),
@@ -101,7 +76,8 @@ def ranked(
 ) -> tuple[TrainConfig, Protocol, Evaluation | None]:
     """Return a run's configuration, the protocol to rank with, and the ranking of its votes, if any.
 
-    A protocol's name means the run's own refinement depths.
+    A protocol's name means the run's own refinement depths. By default they are those too, with the standard protocol,
+    or else the depths at which the newest checkpoint has voted.
     """
     config = read_config(run, data)
     voted = whole_passes(run / "votes")
@@ -132,8 +108,8 @@ def _zeroed_answers(run: Path, config: TrainConfig, protocol: Protocol) -> dict[
 
 
 def drawing() -> JsonObject:
-    """Return the constants with which the scripts draw grids and name symmetries."""
-    return {"palette": PALETTE[FIRST_COLOR:], "line": LINE, "turns": DIHEDRAL_NAMES}
+    """Return the constants with which the scripts draw grids, name symmetries and explain confidences."""
+    return {"palette": PALETTE[FIRST_COLOR:], "line": LINE, "turns": DIHEDRAL_NAMES, "confidences": SURE}
 
 
 # The top of the page
@@ -229,107 +205,10 @@ def _origins(run: Path, config: TrainConfig, counts: Accounting | None) -> list[
         problem = f"{run / 'data.json'}: not a record of a run's data"
         with charm_errors(problem, KeyError, TypeError, ValueError):
             rows = [[*(str(source[name]) for name in names), source["sha256"][:12]] for source in manifest["sources"]]
-            counted = [
-                f"{manifest[name]:,} {name.replace('_', ' ')}"
-                for name in ("tasks", "pairs", "synthetic_pairs", "rows", "questions")
-            ]
+            kinds = ("tasks", "pairs", "synthetic_pairs", "rows", "questions")
+            counted = [f"{manifest[name]:,} {name.replace('_', ' ')}" for name in kinds]
             partial = [str(text) for text in manifest.get("partial", ())]
         parts.append(table([*names, "content hash"], rows))
         parts += [f"<p>Trained on part of the data: {escape(text)}.</p>" for text in partial]
         parts.append(f'<p class="soft">{escape(", ".join(counted))}.</p>')
     return ['<div class="tables">', *parts, settings(to_json(config)), "</section></div>"]
-
-
-# The tasks
-
-
-def task_list(tasks: Sequence[JsonObject], sure: str) -> list[str]:
-    """Return examples of answers and the list of tasks, which the script fills in; `sure` names the confidence."""
-    if not tasks:
-        return []
-    found = Counter(task["outcome"] for task in tasks)
-    words = _glossary(found, sure, columns=len(tasks) > 1)
-    if len(tasks) == 1:
-        return [NO_SCRIPT, '<div id="tasks" class="alone">', _task_row(0, tasks[0]), "</div>", words]
-    bar = "".join(
-        f'<i class="{class_of(outcome)}" style="flex:{found[outcome]}"'
-        f' title="{LABELS.get(outcome, outcome)}: {found[outcome]}"></i>'
-        for outcome in OUTCOMES
-        if found[outcome]
-    )
-    never = [outcome for outcome in NEVER if found[outcome]]
-    total = sum(found[one] for one in never)
-    filters = [filter_button("|".join(never), f"never proposed {total}")] if len(never) > 1 else []
-    if len(found) > 1:
-        filters += [filter_button(one, f"{outcome_label(one)} {found[one]}") for one in OUTCOMES if found[one]]
-    if second := sum(map(_needed_second, tasks)):
-        filters.append(filter_button("second", f"solved in the second attempt {second}"))
-    heads = "<span></span><span></span>" + "".join(
-        f'<button data-sort="{key}">{title or sure}</button>' for key, (title, _) in COLUMNS.items()
-    )
-    return [
-        '<div class="tables" id="examples"></div>',
-        "<h2>Tasks</h2>",
-        *([f'<div class="share-bar">{bar}</div>'] if len(found) > 1 else []),
-        words,
-        *task_listing(f'<div class="columns">{heads}</div>', map(_task_row, count(), tasks), filters),
-    ]
-
-
-def _needed_second(task: JsonObject) -> bool:
-    """Return whether a task is solved and some answer is right in the second attempt only."""
-    return task["outcome"] == "solved" and any(test["rank"] == SOLVED_AT for test in task["tests"])
-
-
-def _glossary(found: Iterable[str], sure: str, columns: bool) -> str:
-    """Explain these outcomes, the confidence and the columns, in an element that opens on a click."""
-    found = {*found}
-    meanings = {LABELS.get(one, one): words for one, words in OUTCOME_WORDS.items() if one in found}
-    meanings["candidates"] = "all different answers to a test input; the first two are its attempts"
-    meanings |= {title: words for title, words in COLUMNS.values() if words and columns} | {sure: SURE[sure]}
-    if found != {"blind"}:
-        meanings["white square"] = "a cell that differs from the right answer"
-    terms = "".join(f"<p><b>{word}</b>: {meaning}</p>" for word, meaning in meanings.items())
-    return f'<details class="soft words"><summary>what the words mean</summary>{terms}</details>'
-
-
-def _task_row(number: int, task: JsonObject) -> str:
-    def key(name: str, form: str) -> str:
-        return UNKNOWN if task["keys"][name] is None else f"{task['keys'][name]:{form}}"
-
-    sure = task["keys"]["confidence"]
-    likely = "&lt;0.01" if sure is not None and sure < 0.005 else key("confidence", ".2f")
-    ranks = ", ".join(str(test["rank"] or UNKNOWN) for test in task["tests"])
-    cells = [LABELS.get(task["outcome"], task["outcome"]), ranks, key("share", ".0%"), likely, key("wrong", "")]
-    styles = ["outcome", "rank", "share", "confidence", "wrong"]
-    spans = "".join(f'<span class="{style}">{text}</span>' for style, text in zip(styles, cells, strict=True))
-    name = escape(task["id"])
-    return (
-        f'<details class="task {class_of(task["outcome"])}" id="task-{name}" data-n="{number}">'
-        f'<summary><i class="chevron"></i><span class="thumbs"></span><b>{name}</b>{spans}</summary></details>'
-    )
-
-
-def task_listing(columns: str, rows: Iterable[str], filters: Iterable[str]) -> list[str]:
-    """Return a list of tasks with its tools, which the scripts filter, search and sort."""
-    rows = list(rows)
-    return [
-        NO_SCRIPT,
-        '<div class="tools">',
-        filter_button("all", f"all {len(rows)}", pressed=True),
-        *filters,
-        '<input id="find" type="search" placeholder="find a task" aria-label="find a task"></div>',
-        f'<p class="soft" id="shown">{len(rows)} of {len(rows)} tasks</p>',
-        f'<div>{columns}<div id="tasks">',
-        *rows,
-        "</div></div>",
-    ]
-
-
-def filter_button(wanted: str, label: str, pressed: bool = False) -> str:
-    return f'<button data-filter="{wanted}" aria-pressed="{str(pressed).lower()}">{label}</button>'
-
-
-def outcome_label(outcome: str) -> str:
-    style = class_of(outcome) if outcome in OUTCOMES else "blind"
-    return f'<span class="outcome {style}">{LABELS.get(outcome, outcome)}</span>'

@@ -1,7 +1,5 @@
 """Choose and write the page of runs or of a solve; the page of runs of any domain: tables, curves, settings."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from html import escape
 from pathlib import Path
@@ -82,10 +80,8 @@ def write_plain_page(runs: Sequence[Path], out: Path, options: PageOptions) -> P
         rows = [[name, *(f"{found[one]:,}" for one in wanted)] for name, found in zip(names, counts, strict=True)]
         body += ["<h2>Parameters</h2>", table(["run", *wanted], rows)]
     body.append("<h2>Settings</h2>")
-    body += [
-        settings(read_sealed(run / "config.json"), f"configuration of {name}")
-        for name, run in zip(names, runs, strict=True)
-    ]
+    for name, run in zip(names, runs, strict=True):
+        body.append(settings(read_sealed(run / "config.json"), f"configuration of {name}"))
     return write_page(out, document(title_of(names), body))
 
 

@@ -1,7 +1,5 @@
 """The page of a solve: every task with its answers, their votes and the outcome, from the files of `charm solve`."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from html import escape
@@ -14,7 +12,7 @@ from charm.evaluation.scoring import score_grids
 from charm.files import read_json
 from charm.report.answers import JsonObject, TaskGrids, task_entries
 from charm.report.html import SCRIPT, document, tile, write_page
-from charm.report.page import drawing, score_tiles, task_list
+from charm.report.page import TASKS, drawing, score_tiles
 from charm.solving.scores import interval
 from charm.solving.vote_log import TaskCourse, read_course, votes_file
 from charm.tasks.sources import Source
@@ -66,7 +64,7 @@ def write_solve_page(submission: Path, out: Path, sources: Collection[Source]) -
         f'<p class="soft">{escape(lead)}</p>',
         *_unknown(entries, submission),
         *(['<div class="cards">', *tiles, "</div>"] if tiles else []),
-        *task_list(entries, sure),
+        *([TASKS] if entries else []),
     ]
     title = f"{about['model']} on {len(courses)} tasks"
     if len(courses) == 1:

@@ -3,8 +3,6 @@
 Tasks, runs and models are chosen by name from fixed lists; no path ever comes from a query.
 """
 
-from __future__ import annotations
-
 import json
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -21,7 +19,6 @@ from charm.config import is_number
 from charm.domains import domain_of
 from charm.drawing.grids import HATCH, PALETTE
 from charm.errors import CharmError, charm_errors
-from charm.evaluation.protocols import SURE
 from charm.files import read_sealed, without_repeats
 from charm.paths import released_model
 from charm.report.curves import curves_svg
@@ -90,8 +87,7 @@ def open_library(
 ) -> Library:
     """Open the public sets, the model that comes with CHARM, and these folders; submissions may be among the runs.
 
-    Runs that were `found`, not named, are the last ones to solve with. A folder of the wrong kind is an error.
-    A damaged downloaded set is skipped and reported.
+    Runs that were `found`, not named, are the last ones to solve with. A damaged downloaded set is skipped.
     """
     solves = [path for path in runs if path.is_file() or path.suffix == ".json"]
     for path in solves:
@@ -181,7 +177,6 @@ def start_json(library: Library) -> JsonObject:
             name: {"title": one.title, "tasks": sorted(one.tasks)} for name, one in library.generators.items()
         },
         "modes": list(MODES.items()),
-        "sure": SURE,
         "example": EXAMPLE if EXAMPLE["set"] in library.sources else None,
     }
 

@@ -1,7 +1,5 @@
 """Draw one pair from a generator, in a process that is ended if it takes too long."""
 
-from __future__ import annotations
-
 import threading
 from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection
@@ -30,13 +28,13 @@ class Generators:
         return load_package(task, self.provider.root).rule if isinstance(self.provider, ReArc2) else None
 
 
-def available(package: Path, root: Path = ROOT) -> dict[str, Generators]:
+def available(package: Path) -> dict[str, Generators]:
     """Return Re-ARC2, and Re-ARC if its generators were downloaded; `package` is their file."""
     found = {}
     if package.is_file():
         rearc = ReArc(package)
         found["rearc"] = Generators("Re-ARC", rearc, frozenset(rearc.tasks))
-    found["rearc2"] = Generators("Re-ARC2", ReArc2(root), frozenset(package_ids(root)))
+    found["rearc2"] = Generators("Re-ARC2", ReArc2(ROOT), frozenset(package_ids(ROOT)))
     return found
 
 

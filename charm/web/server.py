@@ -9,8 +9,6 @@ Any web page can make a browser send requests here, and so can any account of th
 - the browser runs our scripts only.
 """
 
-from __future__ import annotations
-
 import hmac
 import io
 import json
@@ -86,10 +84,7 @@ class Viewer(ThreadingHTTPServer):
         return f"http://{ADDRESS}:{self.server_port}/{self.secret}/"
 
     def url_once(self) -> str:
-        """Return an address that leads to `url` once.
-
-        A browser is started with it, and other accounts can read the arguments of a process.
-        """
+        """Return an address that leads to `url` once: others can read with which arguments a browser is started."""
         ticket = secrets.token_urlsafe(24)
         self.tickets.add(ticket)
         return f"http://{ADDRESS}:{self.server_port}/{ticket}"

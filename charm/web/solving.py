@@ -1,7 +1,5 @@
 """Solve one task at a time in a process that can be cancelled, and publish votes as they come in."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Mapping, Sequence
@@ -54,10 +52,7 @@ class Solving:
     def start(
         self, task: Task, model: str, path: Path, options: SolveOptions, known: JsonObject | None = None
     ) -> JsonObject:
-        """Start solving a task with the model at `path`; raise if another one is being solved.
-
-        `known` is shown to the user only: the answers, and whether the model was trained on the task.
-        """
+        """Start solving a task with the model at `path`, unless another one is being solved; `known` is only shown."""
         if not 0 < options.budget <= LONGEST_BUDGET:
             raise CharmError(
                 f"the budget must be positive and at most {LONGEST_BUDGET:g} seconds, got {options.budget:g}"

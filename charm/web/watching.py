@@ -1,7 +1,5 @@
 """Solves from the command line, watched while they run or looked at afterwards."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -38,20 +36,19 @@ def votes_json(inputs: Sequence[str], rounds: Sequence[VoteLine]) -> JsonObject:
     }
 
 
-def watched_json(path: Path, name: str, now: float | None = None) -> JsonObject:
+def watched_json(path: Path, name: str) -> JsonObject:
     """Return the settings of a solve and how far each task is."""
     about, tasks = read_course(path)
     written = [task.changed for task in tasks.values() if task.changed is not None]
-    since = max((time.time() if now is None else now) - max(written), 0.0) if written else None
+    since = max(time.time() - max(written), 0.0) if written else None
     shown = {key: about[key] for key in ("model", "mode", "budget")}
-    return {"name": name, **shown, "seconds_since": since, "tasks": [_summary(*item) for item in tasks.items()]}
-
-
-def _summary(task_id: str, task: TaskCourse) -> JsonObject:
-    newest = task.rounds[-1] if task.rounds else {"tests": []}
-    votes = [ranked[0]["votes"] if ranked else 0 for ranked in newest["tests"]]
-    counts = {key: newest.get(key) for key in ("updates", "views", "cast")}
-    return {"id": task_id, "state": state_of(task), **counts, "votes": votes}
+    summaries = []
+    for task_id, task in tasks.items():
+        newest = task.rounds[-1] if task.rounds else {"tests": []}
+        votes = [ranked[0]["votes"] if ranked else 0 for ranked in newest["tests"]]
+        counts = {key: newest.get(key) for key in ("updates", "views", "cast")}
+        summaries.append({"id": task_id, "state": state_of(task), **counts, "votes": votes})
+    return {"name": name, **shown, "seconds_since": since, "tasks": summaries}
 
 
 def watched_task_json(path: Path, task_id: str, sources: Iterable[Source]) -> JsonObject:

@@ -94,6 +94,19 @@ def test_it_opens_from_disk_and_loads_nothing(report: Path, page: Page) -> None:
     open_file(page, report)
     assert page.title() == "<b>run & co · CHARM"
     assert names(page) == list(TESTS)
+    rows = page.locator("#tasks > details").all()
+    assert [row.get_attribute("data-n") for row in rows] == [str(n) for n in range(len(TESTS))]
+    assert [row.get_attribute("id") for row in rows] == [f"task-{name}" for name in TESTS]
+    assert [row.get_attribute("class") for row in rows] == [f"task {one.replace(' ', '-')}" for one in OUTCOMES]
+    told = [text.split("\n") for text in page.locator("#tasks summary").all_inner_texts()]
+    assert told[1][1:] == ["near miss", "1, 3", "70%", "0.75", "1"]
+    assert told[4][1:] == ["no answer", *["\N{EN DASH}"] * 4]
+    page.click("text=what the words mean")
+    words = page.locator(".words p").all_inner_texts()
+    assert "near miss: a right answer is among the candidates, but third or later" in words
+    assert "white square: a cell that differs from the right answer" in words
+    assert any(line.startswith("halting: how sure the halt head is that the answer is right") for line in words)
+    assert page.locator(".share-bar i").count() == len(OUTCOMES)
     assert page.evaluate("performance.getEntriesByType('resource').length") == 0
     assert page.evaluate("document.compatMode") == "CSS1Compat"
 
@@ -101,6 +114,8 @@ def test_it_opens_from_disk_and_loads_nothing(report: Path, page: Page) -> None:
 def test_filters_show_as_many_as_they_say(report: Path, page: Page) -> None:
     open_file(page, report)
     buttons = page.locator("[data-filter]")
+    filters = [button.get_attribute("data-filter") for button in buttons.all()]
+    assert filters == ["all", "wrong cells|wrong size|no answer", *OUTCOMES]
     for n in range(buttons.count()):
         button = buttons.nth(n)
         button.click()
@@ -127,24 +142,44 @@ def test_text_and_outcome_filter_together(report: Path, page: Page) -> None:
     assert page.inner_text("#shown") == "0 of 6 tasks"
 
 
+def sort_keys(task: Any) -> dict[str, Any]:
+    """What the heads of the list sort by, from the data of the page; None if unknown."""
+    tests = task["tests"]
+    best = [test["candidates"][0] for test in tests if test["candidates"]]
+    ranks, wrong = [test["rank"] for test in tests], []
+    for test in tests:
+        grids = [one["grid"] for one in test["candidates"][:2]]
+        truth = None if test["truth"] is None else grid(test["truth"])
+        alike = [grid(text) for text in grids if truth is not None and grid(text).shape == truth.shape]
+        wrong.append(min((int((one != truth).sum()) for one in alike), default=None))
+    return {
+        "id": task["id"],
+        "outcome": OUTCOMES.index(task["outcome"]),
+        "rank": None if None in ranks else max(ranks),
+        "share": float(np.mean([one["share"] for one in best])) if best else None,
+        "confidence": float(np.mean([one["confidence"] for one in best])) if best else None,
+        "wrong": None if None in wrong else sum(wrong),
+    }
+
+
 def test_sorting_agrees_with_the_data(report: Path, page: Page) -> None:
     open_file(page, report)
     tasks = page.evaluate("JSON.parse(document.getElementById('data').textContent).tasks")
     heads = page.locator("[data-sort]")
-    assert heads.count() == 6
-    for n in range(heads.count()):
-        key = heads.nth(n).get_attribute("data-sort")
-
-        def value(task: Any, key: str | None = key) -> Any:
-            return task["id"] if key == "id" else task["keys"][key]
-
-        known = [task for task in tasks if value(task) is not None]
-        unknown = [task["id"] for task in tasks if value(task) is None]
+    keys = {task["id"]: sort_keys(task) for task in tasks}
+    assert keys["near"] == {
+        **{"id": "near", "outcome": 1, "rank": 3},
+        **{"share": pytest.approx(0.7), "confidence": pytest.approx(0.75), "wrong": 1},
+    }
+    assert [head.get_attribute("data-sort") for head in heads.all()] == list(keys["near"])
+    for head, key in zip(heads.all(), keys["near"], strict=True):
+        known = [task for task in keys if keys[task][key] is not None]
+        unknown = [task for task in keys if keys[task][key] is None]
         for way in (False, True):
-            heads.nth(n).click()
+            head.click()
             # Python's sort keeps the order of equals in both directions, as the page does.
-            expected = sorted(known, key=value, reverse=way)
-            assert names(page) == [task["id"] for task in expected] + unknown
+            expected = sorted(known, key=lambda task, key=key: keys[task][key], reverse=way)  # type: ignore[misc]
+            assert names(page) == expected + unknown
 
 
 # Inside a task
@@ -258,6 +293,7 @@ def test_two_runs_side_by_side(run: Path, other: Path, tmp_path: Path, page: Pag
     assert names(page) == list(TESTS)
     versus = page.locator("td [data-filter]")
     assert versus.all_inner_texts() == ["1", "1"]
+    # "near" is a near miss of the first run: it was proposed, and does not count against it.
     for number, name in ((0, "solved"), (1, "size")):  # solved by this run, never proposed by the other
         versus.nth(number).click()
         assert names(page) == [name]
@@ -269,6 +305,31 @@ def test_two_runs_side_by_side(run: Path, other: Path, tmp_path: Path, page: Pag
     assert drawn(figure(sides.nth(1), "attempt 1").locator("canvas")) == ("77", [])
     page.get_by_role("button", name="outcomes differ 4").click()
     assert names(page) == ["solved", "near", list(TESTS)[2], "size"]
+    write_config(tmp_path / "fresh", run.parent / "tasks.json")
+    open_file(page, write_comparison([run, tmp_path / "fresh"], tmp_path / "both.html"))
+    assert page.locator("td [data-filter]").count() == 0  # it would be 0 solved by a run that never voted
+    assert page.get_by_role("button", name="outcomes differ 0").count() == 1
+    assert "not evaluated" not in page.inner_text("body")
+
+
+def test_a_task_that_one_run_was_not_asked_counts_for_no_one(run: Path, tmp_path: Path, page: Page) -> None:
+    write_tasks(tmp_path / "some.json", {"near": TESTS["near"], "new": [("1", "2")]})
+    write_config(tmp_path / "small", tmp_path / "some.json")
+    votes = predict([(2, grid("2"), View(), 1, 0.9)])
+    cast(tmp_path / "small", 7, (Question("near", 0), Question("near", 1), Question("new", 0)), votes)
+    open_file(page, write_comparison([run, tmp_path / "small"], tmp_path / "both.html"))
+    assert page.locator("td [data-filter]").all_inner_texts() == ["0", "0"]
+    new = page.locator("#tasks > details").filter(has=page.get_by_text("new", exact=True))
+    assert new.locator("summary span").all_inner_texts() == ["not evaluated", "solved"]
+    assert "not evaluated" in open_task(page, "new").inner_text()
+
+
+def test_an_address_opens_its_task(report: Path, page: Page) -> None:
+    page.goto(f"{report.resolve().as_uri()}#task-silent")
+    page.locator("#task-silent[open] .body").wait_for()
+    assert page.evaluate("scrollY") > 0
+    page.evaluate("location.hash = '#task-size'")
+    page.locator("#task-size[open] .body").wait_for()
 
 
 def test_pages_of_automata_and_text(tmp_path: Path, page: Page) -> None:

@@ -23,6 +23,7 @@ from charm.devices import Place
 from charm.domains import PageOptions
 from charm.drawing.grids import PALETTE
 from charm.errors import CharmError
+from charm.evaluation import scoring
 from charm.evaluation.evaluate import evaluate_run, evaluate_votes, write_evaluation
 from charm.evaluation.predict import Request, predict_votes
 from charm.evaluation.protocols import Protocol, protocol_named
@@ -65,14 +66,9 @@ def test_every_task_is_there_with_its_outcome(run: Path) -> None:
     assert path == run / "report.html"
     assert not list(run.glob("*.tmp"))
     page = read(path)
-    rows = [attributes for tag, attributes in page.elements if tag == "details" and "data-n" in attributes]
-    assert [row["data-n"] for row in rows] == [str(n) for n in range(len(TESTS))]
     assert [task["id"] for task in page.data["tasks"]] == list(TESTS)
-    assert all(name in page.text for name in TESTS)
     assert [task["outcome"] for task in page.data["tasks"]] == OUTCOMES
-    assert [row["class"] for row in rows] == [f"task {outcome.replace(' ', '-')}" for outcome in OUTCOMES]
-    filters = [attributes["data-filter"] for tag, attributes in page.elements if "data-filter" in attributes]
-    assert filters == ["all", "wrong cells|wrong size|no answer", *OUTCOMES]
+    assert "The tasks need JavaScript." in page.text
     assert page.data["palette"] == list(PALETTE[2:])
 
 
@@ -82,8 +78,6 @@ def test_the_headline_is_what_scoring_says(run: Path) -> None:
     assert "pass@2 30.00% right in two attempts pass@1 30.00% right in one attempt tasks solved 1 of 5, all " in text
     assert "pass@1 to pass@2 30.00% 33.33% pass@5 to" in text  # over tasks, over outputs
     assert "Step 200; protocol: standard (all views, at most 10 checkpoints, 16 refinement steps)" in text
-    assert "near miss : a right answer is among the candidates, but third or later" in text
-    assert "halting : how sure the halt head is that the answer is right" in text
     assert "2 checkpoints voted" in text
     assert "1 test outputs have no known answer and do not count." in text
 
@@ -121,10 +115,6 @@ def test_candidates_carry_their_voters(run: Path, monkeypatch: pytest.MonkeyPatc
         **{"votes": 3, "share": 0.75, "weight": None, "confidence": 0, "views": 2, "by": [2, 1]},
     }
     assert [tests[3]["none"], tests[5]["none"], tests[5]["candidates"]] == [1, 0, []]
-    assert page["tasks"][1]["keys"] == {
-        "outcome": 1,
-        **{"rank": 3, "share": pytest.approx(0.7), "confidence": pytest.approx(0.75), "wrong": 1},
-    }
 
 
 def test_candidates_name_the_views_that_voted(run: Path) -> None:
@@ -197,7 +187,7 @@ def test_hostile_names_stay_text(run: Path) -> None:
     page = read(write_report(run))
     tags = {tag for tag, _ in page.elements}
     assert not tags & {"img", "iframe", "object", "link", "form"}
-    assert all(dict(rest)["href"].startswith("#task-") for tag, rest in page.elements if tag == "a")
+    assert "a" not in tags
     assert sum(tag == "script" for tag, _ in page.elements) == 2
     assert not any(name.startswith("on") for _, attributes in page.elements for name in attributes)
     assert "<b>run & co" in page.text
@@ -220,12 +210,12 @@ def test_nothing_is_loaded_and_no_other_script_may_run(run: Path) -> None:
 def test_the_script_finds_what_it_looks_for(run: Path) -> None:
     page = read(write_report(run))
     wanted = set(re.findall(r'getElementById\("(\w+)"\)', page.scripts[1]))
-    assert wanted == {"data", "tasks", "find", "shown", "examples"}
+    made = set(re.findall(r'\.id = "(\w+)"', page.scripts[1]))
     ids = {str(attributes["id"]) for _, attributes in page.elements if "id" in attributes}
-    assert wanted == {name for name in ids if not name.startswith("task-")}
-    assert {f"task-{task['id']}" for task in page.data["tasks"]} == ids - wanted
-    sorts = [attributes["data-sort"] for _, attributes in page.elements if "data-sort" in attributes]
-    assert set(sorts) - {"id"} == set(page.data["tasks"][0]["keys"])
+    assert ids == {"data", "list"}
+    assert wanted == ids | made - {"tasks", "examples"}  # these two are for the style and the tests
+    outcomes = page.scripts[1].partition("const OUTCOMES = {")[2].partition("};")[0]
+    assert tuple(re.findall(r'^  "(.+?)":', outcomes, re.M)) == scoring.OUTCOMES
 
 
 def test_a_run_whose_name_is_not_unicode(tmp_path: Path) -> None:

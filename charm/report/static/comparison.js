@@ -1,5 +1,4 @@
 // The page of several runs: every task with each run's best candidates.
-const NEVER = ["wrong cells", "wrong size", "no answer"];
 
 function runOf(tests, number, truth, run) {
   const made = element("section"), test = tests && tests[number];
@@ -39,4 +38,40 @@ function fits(task, filter) {
   if (filter === "differ") return outcomes.some((one) => one !== outcomes[0]);
   const [solved, never] = filter.split(">");
   return outcomes[solved] === "solved" && NEVER.includes(outcomes[never]);
+}
+
+function rowOf(task, number) {
+  const made = element("details", "", "task versus"), line = element("summary");
+  line.append(element("b", task.id), ...task.outcomes.map(outcomeOf));
+  made.dataset.n = number;
+  made.append(line);
+  return made;
+}
+
+// The number of tasks that a row's run solves and a column's run never proposes; each number is a filter.
+function versus() {
+  const around = element("div", "", "wide"), table = element("table"), head = table.createTHead().insertRow();
+  const body = table.createTBody();
+  head.append(element("th", "solved by"), ...page.runs.map((run) => element("th", run.name)));
+  page.runs.forEach((run, a) => {
+    const row = body.insertRow();
+    row.append(element("td", run.name), ...page.runs.map((_, b) => {
+      const filter = a + ">" + b, cell = element("td", a === b ? UNKNOWN : "");
+      if (a !== b) cell.append(filterButton(filter, "", page.tasks.filter((task) => fits(task, filter)).length));
+      return cell;
+    }));
+  });
+  around.append(table);
+  place.append(element("h2", "Solved by one, never proposed by another"), element("p",
+    "The number of tasks that the run in the row solves and for which the run in the column has no right candidate. " +
+    "Click a number to list the tasks below.", "soft"), around);
+}
+
+if (place) {
+  const heads = element("div", "", "versus columns");
+  heads.append(element("b", "task"), ...page.runs.map((run) => element("span", run.name)));
+  if (page.runs.length > 1) versus();
+  place.append(element("h2", "Tasks"));
+  listing(heads, page.tasks.map(rowOf), [
+    filterButton("differ", "outcomes differ", page.tasks.filter((task) => fits(task, "differ")).length)]);
 }

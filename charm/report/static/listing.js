@@ -1,12 +1,35 @@
 // The list of tasks with its filters. Each page defines `fits` (what a filter selects) and `answers` (what a task shows).
-const list = document.getElementById("tasks");
+const place = document.getElementById("list"), list = element("div");
+list.id = "tasks";
+
+// What the outcomes mean, the best first.
+const OUTCOMES = {
+  "solved": "every test input has its right answer in two attempts",
+  "near miss": "a right answer is among the candidates, but third or later",
+  "wrong cells": "no candidate is right, but one has the right size",
+  "wrong size": "no candidate has the right size",
+  "no answer": "there is no candidate",
+  "blind": "the right answer is not known",
+};
+const NEVER = ["wrong cells", "wrong size", "no answer"];  // outcomes without the right answer among the candidates
+const UNKNOWN = "\u2013";
+
+function labelOf(outcome) { return outcome === "blind" ? "not scored" : outcome; }
+
+function classOf(outcome) { return (outcome in OUTCOMES ? outcome : "blind").replace(" ", "-"); }
+
+function outcomeOf(outcome) { return element("span", labelOf(outcome), "outcome " + classOf(outcome)); }
+
+// The number of cells in which two grids differ; null if their sizes do.
+function cellsWrong(text, truth) {
+  if (size(text.split("/")) !== size(truth.split("/"))) return null;
+  return [...text].filter((cell, n) => cell !== truth[n]).length;
+}
 
 function difference(text, truth) {
   if (!text || !truth) return "";
-  const rows = text.split("/"), wanted = truth.split("/");
-  if (size(rows) !== size(wanted)) return size(rows) + ", expected " + size(wanted);
-  let wrong = 0;
-  for (let i = 0; i < text.length; i++) wrong += text[i] !== truth[i];
+  const wrong = cellsWrong(text, truth);
+  if (wrong === null) return size(text.split("/")) + ", expected " + size(truth.split("/"));
   return wrong ? plural(wrong, "cell") + " differ" + (wrong === 1 ? "s" : "") : "right";
 }
 
@@ -24,10 +47,6 @@ function viewsOf(candidate, views) {
   const turns = page.turns.map((name, n) => [name, found.filter((view) => view[0] === String(n)).length]);
   return turns.filter(([, count]) => count).map(([name, count]) => name + ": " + plural(count, "view"))
     .concat(["—"], found.map((view) => page.turns[view[0]] + ", colours 0" + view.slice(1)));
-}
-
-function outcomeOf(outcome) {
-  return element("span", outcome === "blind" ? "not scored" : outcome, "outcome " + outcome.replace(" ", "-"));
 }
 
 // The first two candidates are the attempts.
@@ -104,18 +123,40 @@ function pick() {
     plural(page.tasks.length, "task");
 }
 
-if (list) {
+// A button that reduces the list to what `fits` its filter; its label may begin with the name of an outcome.
+function filterButton(filter, label, count, pressed) {
+  const made = element("button");
+  made.append(label in OUTCOMES ? outcomeOf(label) : label, (label ? " " : "") + count);
+  made.dataset.filter = filter;
+  made.setAttribute("aria-pressed", pressed === true);
+  return made;
+}
+
+// A list of tasks below its heads, with buttons that filter it and a search.
+function listing(heads, rows, filters) {
+  const tools = element("div", "", "tools"), find = element("input"), shown = element("p", "", "soft");
+  const around = element("div");
+  find.id = "find";
+  find.type = "search";
+  find.placeholder = "find a task";
+  find.setAttribute("aria-label", find.placeholder);
+  find.addEventListener("input", pick);
+  shown.id = "shown";
+  tools.append(filterButton("all", "all", rows.length, true), ...filters, find);
+  list.append(...rows);
+  around.append(heads, list);
+  place.append(tools, shown, around);
+  pick();
+}
+
+if (place) {
   list.addEventListener("toggle", (event) => {
     if (event.target.open && event.target.classList.contains("task")) fill(event.target);
   }, true);  // toggle does not bubble
-  for (const button of document.querySelectorAll("[data-filter]")) {
-    button.addEventListener("click", () => {
-      for (const other of document.querySelectorAll("[data-filter]")) {
-        other.setAttribute("aria-pressed", other === button);
-      }
-      pick();
-    });
-  }
-  const find = document.getElementById("find");
-  if (find) find.addEventListener("input", pick);
+  place.addEventListener("click", (event) => {
+    const button = event.target.closest("[data-filter]");
+    if (!button) return;
+    for (const other of place.querySelectorAll("[data-filter]")) other.setAttribute("aria-pressed", other === button);
+    pick();
+  });
 }

@@ -94,7 +94,7 @@ function order(button) {
   const way = button.dataset.way === "1" ? -1 : 1, key = button.dataset.sort;
   for (const other of document.querySelectorAll("[data-sort]")) delete other.dataset.way;
   button.dataset.way = way;
-  const value = (row) => key === "id" ? page.tasks[row.dataset.n].id : page.tasks[row.dataset.n].keys[key];
+  const value = (row) => page.tasks[row.dataset.n].keys[key];
   const rows = [...list.children].sort((a, b) => {
     const x = value(a), y = value(b);
     if (x === y) return a.dataset.n - b.dataset.n;
@@ -104,17 +104,13 @@ function order(button) {
   list.append(...rows);
 }
 
-for (const button of document.querySelectorAll("[data-sort]")) {
-  button.addEventListener("click", () => order(button));
-}
-
 // Draws the first test of a task and its first answer, when the row comes into view.
 function thumbnails(row) {
-  const test = page.tasks[row.dataset.n].tests[0], place = row.querySelector(".thumbs");
+  const test = page.tasks[row.dataset.n].tests[0], thumbs = row.querySelector(".thumbs");
   for (const text of [test.input, test.candidates.length ? test.candidates[0].grid : ""]) {
     if (!text) continue;
-    place.append(thumbnail(text, 40));
-    place.lastChild.setAttribute("aria-hidden", "true");
+    thumbs.append(thumbnail(text, 40));
+    thumbs.lastChild.setAttribute("aria-hidden", "true");
   }
 }
 
@@ -142,9 +138,10 @@ function exampleOf(task) {
 }
 
 // Some solved and some failed tasks, evenly spaced by size.
-function examples(place) {
-  const scored = page.tasks.filter((task) => task.outcome !== "blind");
-  if (scored.length) place.before(element("h2", "Answers"));
+function examples() {
+  const scored = page.tasks.filter((task) => task.outcome !== "blind"), shown = element("div", "", "tables");
+  shown.id = "examples";
+  if (scored.length) place.append(element("h2", "Answers"), shown);
   for (const [title, isSolved] of [["Solved", true], ["Failed", false]]) {
     const some = scored.filter((task) => (task.outcome === "solved") === isSolved)
       .sort((a, b) => (a.tests[0].truth || "").length - (b.tests[0].truth || "").length);
@@ -152,8 +149,100 @@ function examples(place) {
     const places = new Set(Array.from({ length: EXAMPLES }, (_, n) => Math.round(n * (some.length - 1) / (EXAMPLES - 1))));
     const made = element("section");
     made.append(element("h3", title), ...[...places].map((n) => exampleOf(some[n])));
-    place.append(made);
+    shown.append(made);
   }
+}
+
+// Sort key of the list -> its heading, and what that means.
+const COLUMNS = {
+  id: ["task"],
+  outcome: ["outcome"],
+  rank: ["rank", "the place of the right answer among the candidates"],
+  share: ["votes", "the share that the first attempt has"],
+  confidence: [page.sure],
+  wrong: ["cells wrong", "in the better attempt"],
+};
+
+// The values by which the list is sorted; null if unknown. Shares are means over the answered tests.
+function keysOf(task) {
+  const best = task.tests.filter((test) => test.candidates.length).map((test) => test.candidates[0]);
+  const mean = (name) => best.length ? best.reduce((sum, one) => sum + one[name], 0) / best.length : null;
+  const wrong = task.tests.map((test) => test.truth === null ? [] : test.candidates.filter((one) => one.rank <= 2)
+    .map((one) => cellsWrong(one.grid, test.truth)).filter((count) => count !== null));
+  return {
+    id: task.id,
+    outcome: Object.keys(OUTCOMES).indexOf(task.outcome),
+    rank: task.tests.every((test) => test.rank) ? Math.max(...task.tests.map((test) => test.rank)) : null,
+    share: mean("share"),
+    confidence: mean("confidence"),
+    wrong: wrong.every((some) => some.length) ? wrong.reduce((sum, some) => sum + Math.min(...some), 0) : null,
+  };
+}
+
+function rowOf(task, number) {
+  const made = element("details", "", "task " + classOf(task.outcome)), line = element("summary"), keys = task.keys = keysOf(task);
+  const known = (value, form) => value === null ? UNKNOWN : form(value);
+  const cells = {
+    outcome: labelOf(task.outcome),
+    rank: task.tests.map((test) => test.rank || UNKNOWN).join(", "),
+    share: known(keys.share, (share) => (100 * share).toFixed(0) + "%"),
+    confidence: known(keys.confidence, (sure) => sure < 0.005 ? "<0.01" : sure.toFixed(2)),
+    wrong: known(keys.wrong, String),
+  };
+  made.id = "task-" + task.id;
+  made.dataset.n = number;
+  line.append(element("i", "", "chevron"), element("span", "", "thumbs"), element("b", task.id),
+    ...Object.entries(cells).map(([name, text]) => element("span", text, name)));
+  made.append(line);
+  return made;
+}
+
+// What the words on the page mean, in an element that opens on a click.
+function glossary(found) {
+  const made = element("details", "", "soft words");
+  const explain = (word, meaning) => {
+    const line = element("p");
+    line.append(element("b", word), ": " + meaning);
+    made.append(line);
+  };
+  made.append(element("summary", "what the words mean"));
+  found.forEach(([outcome]) => explain(labelOf(outcome), OUTCOMES[outcome]));
+  explain("candidates", "all different answers to a test input; the first two are its attempts");
+  for (const [heading, meaning] of Object.values(COLUMNS)) if (meaning && page.tasks.length > 1) explain(heading, meaning);
+  explain(page.sure, page.confidences[page.sure]);
+  if (found.some(([outcome]) => outcome !== "blind")) explain("white square", "a cell that differs from the right answer");
+  return made;
+}
+
+function headOf([key, [heading]]) {
+  const made = element("button", heading);
+  made.dataset.sort = key;
+  made.addEventListener("click", () => order(made));
+  return made;
+}
+
+function buttonsOf(found) {
+  const never = found.filter(([outcome]) => NEVER.includes(outcome));
+  const second = page.tasks.filter((task) => fits(task, "second")).length, made = [];
+  if (never.length > 1) {
+    made.push(filterButton(never.map(([outcome]) => outcome).join("|"), "never proposed",
+      never.reduce((sum, [, count]) => sum + count, 0)));
+  }
+  if (found.length > 1) made.push(...found.map(([outcome, count]) => filterButton(outcome, outcome, count)));
+  if (second) made.push(filterButton("second", "solved in the second attempt", second));
+  return made;
+}
+
+// How many tasks have each outcome, as a bar.
+function shareBar(found) {
+  const made = element("div", "", "share-bar");
+  for (const [outcome, count] of found) {
+    const part = element("i", "", classOf(outcome));
+    part.style.flex = count;
+    part.title = labelOf(outcome) + ": " + count;
+    made.append(part);
+  }
+  return made;
 }
 
 function openLinked() {
@@ -161,14 +250,27 @@ function openLinked() {
   if (row && row.classList.contains("task")) row.open = true;
 }
 
-if (list) {
-  if (page.tasks.length > EXAMPLES) examples(document.getElementById("examples"));
-  if (page.tasks.length === 1) list.firstElementChild.open = true;
+if (place) {
+  const found = Object.keys(OUTCOMES).map((outcome) => [outcome, page.tasks.filter((task) => task.outcome === outcome).length])
+    .filter(([, count]) => count);
+  const rows = page.tasks.map(rowOf);
+  if (rows.length === 1) {
+    list.className = "alone";
+    list.append(...rows);
+    place.append(list, glossary(found));
+    rows[0].open = true;
+  } else {
+    const heads = element("div", "", "columns");
+    heads.append(element("span"), element("span"), ...Object.entries(COLUMNS).map(headOf));
+    if (rows.length > EXAMPLES) examples();
+    place.append(element("h2", "Tasks"), ...(found.length > 1 ? [shareBar(found)] : []), glossary(found));
+    listing(heads, rows, buttonsOf(found));
+  }
   const seen = new IntersectionObserver((entries) => entries.filter((one) => one.isIntersecting).forEach((one) => {
     seen.unobserve(one.target);
     thumbnails(one.target);
   }), { rootMargin: "200px" });
-  for (const row of list.children) seen.observe(row);
+  for (const row of rows) seen.observe(row);
   window.addEventListener("hashchange", openLinked);
   openLinked();
 }

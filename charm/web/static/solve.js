@@ -114,7 +114,7 @@ function resultOf(status) {
 
 // What a candidate's confidence is called; older files do not say.
 function sureOf(status) {
-  return page.sure[status.sure] ? status.sure : "likelihood";
+  return page.confidences[status.sure] ? status.sure : "likelihood";
 }
 
 // The newest candidates of every test input, and how their votes changed.
@@ -124,7 +124,7 @@ function votesOf(status) {
   parts.push(element("p", "Votes from " + plural(status.views, "view") + " after " +
     plural(status.updates, "update") + exact + ".", "soft"));
   const sure = sureOf(status);
-  parts.push(element("p", sure[0].toUpperCase() + sure.slice(1) + " is " + page.sure[sure] + "." +
+  parts.push(element("p", sure[0].toUpperCase() + sure.slice(1) + " is " + page.confidences[sure] + "." +
     (status.counted ? " Such votes: " + status.counted + "." : ""), "soft"));
   if (status.doubt && !status.known && status.state !== "working") {
     parts.push(element("p", "Careful: " + status.doubt + ".", "error"));
