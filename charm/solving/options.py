@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import Literal, get_args
+from typing import Annotated, Literal, get_args
 
-from tyro.conf import Suppress
+from tyro.conf import Suppress, arg
 
 from charm.config import at_least
 from charm.errors import CharmError
@@ -69,7 +69,7 @@ class SolveOptions:
     mode: Mode = "auto"
     """What learns: the tasks' own rows (memory), also the memory's shared weights (composition), or everything
     (full). auto is full for a writer and a vit, memory for other models."""
-    seed: int | tuple[int, ...] = 0
+    seed: Annotated[int | tuple[int, ...], arg(metavar="INT ...")] = 0
     """Seed for the order of examples; with several, every model learns once with each, and all vote together."""
     together: int = 0
     """Tasks that a writer learns together in one copy of the weights; 0: all that a device has."""

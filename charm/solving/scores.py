@@ -114,12 +114,10 @@ def _learned_with_answers(model: Path, seen: frozenset[Path] = frozenset()) -> s
     training = read_sealed(folder / TRAINING) if (folder / TRAINING).is_file() else None
     if folder == model and training is None:  # it does not say what it was trained on
         return known
-    with suppress(CharmError):  # sources, or the model that it started from, may be gone
-        config = solving_config(model, folder, training)
+    config = solving_config(model, folder, training)
+    with suppress(CharmError):  # a source may be gone
         known -= {task.id for task in evaluated_tasks(config.data)}
-        if config.start:
-            known |= _learned_with_answers(model_at(config.start), seen | {model.resolve()})
-    return known
+    return known | (_learned_with_answers(model_at(config.start), seen | {model.resolve()}) if config.start else set())
 
 
 def _name(model: Path) -> str:

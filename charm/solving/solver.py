@@ -122,7 +122,9 @@ def learns_together(models: Models, options: SolveOptions) -> bool:
     """
     runs = each(models)
     if twice := next((run for run in runs if sum(run.resolve() == other.resolve() for other in runs) > 1), None):
-        raise CharmError(f"{twice} is named twice; --seed 0 1 lets it learn twice, and both vote together")
+        raise CharmError(
+            f"the model {twice.name} is named twice; with --seed 0 1 it learns twice, and both vote together"
+        )
     try:
         reasoners = [read_model_config(newest_checkpoint(run) / "config.json")[0].reasoner for run in runs]
     except (OSError, ValueError, CharmError):
