@@ -690,21 +690,52 @@ MUTATIONS = (
     # What an audit's mutations survived: the numbers behind the ranking, and votes.
     Mutation(
         "a candidate's likelihood is the mean of probabilities",
-        "mean_K = np.minimum(np.nanmean(likely_KJ.astype(np.float64), axis=1), -1e-12)",
-        "mean_K = np.minimum(np.log(np.nanmean(np.exp(likely_KJ.astype(np.float64)), axis=1)), -1e-12)",
+        "logit_K = log_odds(np.nanmean(likely_KJ.astype(np.float64), axis=1))",
+        "logit_K = log_odds(np.log(np.nanmean(np.exp(likely_KJ.astype(np.float64)), axis=1)))",
         ("test_judging.py",),
     ),
     Mutation(
         "a candidate is as likely as its surest judge says",
-        "mean_K = np.minimum(np.nanmean(likely_KJ.astype(np.float64), axis=1), -1e-12)",
-        "mean_K = np.minimum(np.nanmax(likely_KJ.astype(np.float64), axis=1), -1e-12)",
+        "logit_K = log_odds(np.nanmean(likely_KJ.astype(np.float64), axis=1))",
+        "logit_K = log_odds(np.nanmax(likely_KJ.astype(np.float64), axis=1))",
         ("test_judging.py",),
     ),
     Mutation(
         "likelihoods are not turned into log-odds",
-        "logit_K = mean_K - np.log(-np.expm1(mean_K))",
-        "logit_K = mean_K",
+        "return log_p - np.log(-np.expm1(log_p))",
+        "return log_p",
         ("test_judging.py",),
+    ),
+    # Models that vote together.
+    Mutation(
+        "a model does not judge what others wrote",
+        "one.judge(other.votes.candidates)",
+        "one.judge(one.votes.candidates)",
+        ("test_ensemble.py",),
+    ),
+    Mutation(
+        "what a search found is judged by its finder alone",
+        "            for one in self.voices:\n                one.judge(select_candidates(",
+        "            for one in [finder]:\n                one.judge(select_candidates(",
+        ("test_ensemble.py",),
+    ),
+    Mutation(
+        "every seed of a model is the first",
+        "make(run, replace(own, seed=seed), place)",
+        "make(run, replace(own, seed=seeds[0]), place)",
+        ("test_ensemble.py",),
+    ),
+    Mutation(
+        "a search takes all of the time for votes",
+        "clock, (1 - SEARCHING) * clock.left)",
+        "clock, 0.0)",
+        ("test_ensemble.py",),
+    ),
+    Mutation(
+        "tasks that a model's run evaluated count as learned with their answers",
+        "known -= {task.id for task in evaluated_tasks(config.data)}",
+        "known -= set()",
+        ("test_ensemble.py",),
     ),
     Mutation(
         "half as many views judge",
