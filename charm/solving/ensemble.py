@@ -68,8 +68,8 @@ class Ensemble:
 class JointGroup:
     """A group of tasks while models solve it in turn.
 
-    The answers of the first model are published as they get better, and then those of all models so far whenever one
-    more has voted. A model whose learning fails is left out, and so is one that has no time left.
+    The answers of the first model that has some are published as they get better, and then those of all models so far
+    whenever one more has voted. A model whose learning fails is left out, and so is one that has no time left.
     """
 
     def __init__(self, ensemble: Ensemble, tasks: Sequence[Task], clock: Clock, say: Say, publish: Publish) -> None:
@@ -104,24 +104,26 @@ class JointGroup:
         turns = len(self.solvers) - number
         turn, new = self.clock.share(turns), list[Voice]()
         groups = [self.tasks] if solver.how.together else [(task,) for task in self.tasks]
-        publish: Publish = (lambda answers: None) if number else self.publish
+        publish: Publish = (lambda answers: None) if self.answered else self.publish
         spare = SPARE if number or self.options.search else 0.0
         for place, tasks in enumerate(groups):
             left = len(groups) - place
-            group = TaskGroup(solver, tasks, turn.share(left), lambda used, text: say(text), publish, spare)
-            if number == place == 0:  # what comes before the first update is no part of the time
-                self.clock.start()
-                turn = self.clock.share(turns)
-            group.clock = turn.share(left)
             try:
-                if group.solve():
-                    new.append(self.voice_of(group))
+                group = TaskGroup(solver, tasks, turn.share(left), lambda used, text: say(text), publish, spare)
+                if number == place == 0:  # what comes before the first update is no part of the time
+                    self.clock.start()
+                    turn = self.clock.share(turns)
+                group.clock = turn.share(left)
+                voted = group.solve()
             except CharmError as error:
                 self.problems.append(str(error))
                 say(str(error))
+                continue
             del group.learning  # the device may need what its optimizers hold
-            self.answered |= bool(group.found)
+            self.answered = True  # also where learning diverged: what it published then was from before
             self.updates.update(dict.fromkeys((task.id for task in tasks), group.updates))
+            if voted:
+                new.append(self.voice_of(group))
         every = [*self.voices, *new]
         # Votes of a model that had no time to learn would only be noise.
         self.voices = [one for one in every if one.group.updates] or every
