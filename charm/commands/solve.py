@@ -58,16 +58,14 @@ def solve(
 
     Args:
         tasks: files of one task or many (Kaggle challenges), folders, public sets (arc2/evaluation) or ids (007bbfb7).
-        checkpoint: a run folder, a saved model, or the name of one that comes with CHARM; several share the budget
-            and vote together.
+        checkpoint: a run folder, a saved model, or the name of one that comes with CHARM; several vote together.
         budget: time from the first update, such as 90s, 5m or 12h; 10s/task is 10 seconds of a device for each task.
         device: cuda, xpu, mps, cpu, or auto for the best available; cuda:1 is that one alone.
         out: file to write the submission to.
         choose: number of tasks to solve, chosen by a hash of their ids; 0 for all.
         skip: number of tasks to leave out before the chosen ones, in the order of that hash.
         largest: only tasks whose grids have sides of at most this many cells; 0 for all.
-        score: compare with the test outputs in the end, and write OUT.scores.json; answers never depend on them.
-            Refused for public tasks that a model has learned with their answers.
+        score: compare with the test outputs in the end, and write OUT.scores.json; refused for tasks a model has learned.
         dollars: price of a device for an hour, for the scores.
         format: also write OUT/TASK.json for each task, as arc-agi-benchmarking has them.
         resume: continue the submission of an interrupted solve, and skip the tasks that it had finished.
