@@ -65,7 +65,7 @@ def solve(
         choose: number of tasks to solve, chosen by a hash of their ids; 0 for all.
         skip: number of tasks to leave out before the chosen ones, in the order of that hash.
         largest: only tasks whose grids have sides of at most this many cells; 0 for all.
-        score: compare with the test outputs in the end, and write OUT.scores.json; refused for tasks a model has learned.
+        score: compare with the test outputs in the end, and write OUT.scores.json; refused for tasks that it learned.
         dollars: price of a device for an hour, for the scores.
         format: also write OUT/TASK.json for each task, as arc-agi-benchmarking has them.
         resume: continue the submission of an interrupted solve, and skip the tasks that it had finished.
