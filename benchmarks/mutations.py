@@ -706,6 +706,37 @@ MUTATIONS = (
         "return log_p",
         ("test_judging.py",),
     ),
+    # Models that vote together.
+    Mutation(
+        "a model does not judge what others wrote",
+        "one.judge(other.votes.candidates)",
+        "one.judge(one.votes.candidates)",
+        ("test_ensemble.py",),
+    ),
+    Mutation(
+        "what a search found is judged by its finder alone",
+        "            for one in self.voices:\n                one.judge(select_candidates(",
+        "            for one in [finder]:\n                one.judge(select_candidates(",
+        ("test_ensemble.py",),
+    ),
+    Mutation(
+        "every seed of a model is the first",
+        "make(run, replace(own, seed=seed), place)",
+        "make(run, replace(own, seed=seeds[0]), place)",
+        ("test_ensemble.py",),
+    ),
+    Mutation(
+        "a search takes all of the time for votes",
+        "clock, (1 - SEARCHING) * clock.left)",
+        "clock, 0.0)",
+        ("test_ensemble.py",),
+    ),
+    Mutation(
+        "tasks that a model's run evaluated count as learned with their answers",
+        "known -= {task.id for task in evaluated_tasks(config.data)}",
+        "known -= set()",
+        ("test_ensemble.py",),
+    ),
     Mutation(
         "half as many views judge",
         "JUDGES = 16  #",

@@ -24,6 +24,7 @@ from charm.tasks.task import Task, check_unique, task_from_json
 
 T = TypeVar("T")
 AnyTask = Task | Mapping[str, Any] | str | Path
+AnyModel = CharmModel | str | Path
 SayLine = Callable[[str], None] | Literal["bar"] | None
 
 
@@ -60,7 +61,7 @@ def load(model: str | Path | None = None, device: str = "auto", revision: str | 
 @overload
 def solve(
     task: AnyTask,
-    model: CharmModel | str | Path | None = ...,
+    model: AnyModel | Sequence[AnyModel] | None = ...,
     budget: float | None = ...,
     device: str = ...,
     say: SayLine = ...,
@@ -70,7 +71,7 @@ def solve(
 @overload
 def solve(
     task: list[Any] | tuple[Any, ...],
-    model: CharmModel | str | Path | None = ...,
+    model: AnyModel | Sequence[AnyModel] | None = ...,
     budget: float | None = ...,
     device: str = ...,
     say: SayLine = ...,
@@ -79,7 +80,7 @@ def solve(
 ) -> Solutions: ...
 def solve(
     task: AnyTask | list[Any] | tuple[Any, ...],
-    model: CharmModel | str | Path | None = None,
+    model: AnyModel | Sequence[AnyModel] | None = None,
     budget: float | None = None,
     device: str = "auto",
     say: SayLine = "bar",
@@ -94,12 +95,14 @@ def solve(
     Arguments:
         task: a Task, the content of an ARC task file, the path of one, or the id of a public task; or a list of these,
             of files and folders with several tasks, and of public sets.
-        model: a loaded model, which is not changed, or anything that `load` accepts.
+        model: a loaded model, which is not changed, or anything that `load` accepts; or a list of these, which share
+            the budget and vote together.
         budget: seconds from the first update; None is that of `options`, or else 60, and 180 on a CPU.
         device: "cuda", "xpu", "mps", "cpu", or "auto" for the best available.
         say: called with each line of progress; "bar" shows a progress bar, None nothing.
         options: how to solve; by default `SolveOptions()`.
-        changes: fields of `SolveOptions` to change, such as `views`, `steps`, `mode` or `seed`.
+        changes: fields of `SolveOptions` to change, such as `views`, `steps`, `mode`, or `seed`: several let each model
+            learn several times, as in seed=(0, 1).
     """
     several = isinstance(task, list | tuple)
     tasks = _tasks(task if several else [task], "task{}" if several else "task")  # type: ignore[arg-type]
@@ -122,13 +125,9 @@ def solve(
 
     with tempfile.TemporaryDirectory() as folder:
         try:
-            path = Path(folder)
-            if isinstance(model, CharmModel):
-                model.save(path)  # solvers change their copy
-            else:
-                path = _model_path(model)
+            paths = _on_disk(model, Path(folder))
             with _progress(say) as tell:
-                solver.solve(tasks, path, chosen, [device], tell, found.update, ended, retry=False)
+                solver.solve(tasks, paths, chosen, [device], tell, found.update, ended, retry=False)
         except KeyboardInterrupt:
             late = "stopped before it had an answer"
             if not found:
@@ -169,6 +168,21 @@ def _progress(say: SayLine) -> Iterator[Say]:
         yield lambda used, text: say(text)
     else:
         raise CharmError(f'say must be a function, "bar" or None, got {say!r}')
+
+
+def _on_disk(model: AnyModel | Sequence[AnyModel] | None, folder: Path) -> list[Path]:
+    """Return the paths of models for solvers; a loaded one is saved to `folder`, since solvers change their copy."""
+    found: list[Path] = []
+    models: Sequence[Any] = model if isinstance(model, list | tuple) else [model]
+    for one in models:
+        if isinstance(one, CharmModel):
+            found.append(folder / str(len(found)))
+            one.save(found[-1])
+        else:
+            found.append(_model_path(one))
+    if not found:
+        raise CharmError("charm.solve needs at least one model, got an empty list")
+    return found
 
 
 def _model_path(model: str | Path | None, revision: str | None = None) -> Path:

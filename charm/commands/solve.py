@@ -28,7 +28,7 @@ SHOWN_PROBLEMS = 10  # of the tasks that failed
 def solve(
     tasks: Annotated[Positional[tuple[Path, ...]], arg(metavar="PATH ...", help_behavior_hint="(required)")],
     *,
-    checkpoint: Annotated[Path | None, flag("MODEL", "the one that comes with CHARM")] = None,
+    checkpoint: Annotated[tuple[Path, ...] | None, flag("MODEL ...", "the one that comes with CHARM")] = None,
     budget: Annotated[str | None, flag("TIME", "60s, and 180s on a CPU")] = None,
     options: Annotated[SolveOptions, arg(name="")] = SolveOptions(),  # noqa: B008
     device: str = "auto",
@@ -57,14 +57,14 @@ def solve(
 
     Args:
         tasks: files of one task or many (Kaggle challenges), folders, public sets (arc2/evaluation) or ids (007bbfb7).
-        checkpoint: a run folder, a saved model, or the name of one that comes with CHARM.
+        checkpoint: a run folder, a saved model, or the name of one that comes with CHARM; several vote together.
         budget: time from the first update, such as 90s, 5m or 12h; 10s/task is 10 seconds of a device for each task.
         device: cuda, xpu, mps, cpu, or auto for the best available; cuda:1 is that one alone.
         out: file to write the submission to.
         choose: number of tasks to solve, chosen by a hash of their ids; 0 for all.
         skip: number of tasks to leave out before the chosen ones, in the order of that hash.
         largest: only tasks whose grids have sides of at most this many cells; 0 for all.
-        score: compare with the test outputs in the end, and write OUT.scores.json; answers never depend on them.
+        score: compare with the test outputs in the end, and write OUT.scores.json; refused for tasks that it learned.
         dollars: price of a device for an hour, for the scores.
         format: also write OUT/TASK.json for each task, as arc-agi-benchmarking has them.
         resume: continue the submission of an interrupted solve, and skip the tasks that it had finished.
@@ -77,20 +77,27 @@ def solve(
     from charm.paths import model_at
     from charm.runs.checkpoint import newest_checkpoint
     from charm.solving import solver as solving
-    from charm.solving.scores import measured
+    from charm.solving.scores import learned_text, measured
     from charm.solving.submission import SubmissionInProgress, only_solve, write_sets
     from charm.tasks.reading import skipped_lines, unusable_tests
 
     if not tasks:
-        raise CharmError("name at least one task file")
+        raise CharmError("name at least one task file, before --checkpoint, which takes all names after it")
     # Checked before anything is loaded.
     seconds = BUDGET if budget is None else seconds_of(budget.removesuffix("/task"))
     refuse_below(0, {"choose": choose, "skip": skip, "largest": largest, "dollars": dollars})
     loaded, skipped = solving.load_tasks(tasks)
     loaded = solving.choose(loaded, choose, largest, skip)
-    model = model_at(checkpoint)
-    newest_checkpoint(model)  # a wrong name must not cost an earlier submission
-    solving.learns_together(model, options)  # nor a wrong option
+    if checkpoint == ():
+        raise CharmError("--checkpoint needs the name of a model")
+    models = [model_at(one) for one in checkpoint or (None,)]
+    for model in models:
+        newest_checkpoint(model)  # a wrong name must not cost an earlier submission
+    solving.learns_together(models, options)  # nor a wrong option
+    if seen := learned_text(models, solving.public_sets(tasks)):
+        if score:
+            raise CharmError(f"{seen}; a score there would mean nothing")
+        say(f"{seen}: it may know the answers")
     for reason in skipped_lines(skipped):
         say(reason)
     named = re.sub(r"[/\x00-\x1f]", "-", f"{loaded[0].id}.") if len(loaded) == 1 else ""
@@ -99,7 +106,7 @@ def solve(
     options = changed(options, budget=_budget(budget, seconds, len(loaded), devices))
     empty = unusable_tests(tasks, skipped) if skipped and not (choose or skip or largest) else {}
     with only_solve(path):
-        begun = SubmissionInProgress(path, loaded, model, options, resume, empty, replace)
+        begun = SubmissionInProgress(path, loaded, models, options, resume, empty, replace)
         left = begun.left
         _tell_resumed(begun, len(loaded))
         found: dict[str, Solution] = {}
@@ -107,7 +114,7 @@ def solve(
         if left:
             devices = devices[: len(left)]
             options = changed(options, budget=_budget(budget, seconds, len(left), devices))
-            found, waited = _solve_left(begun, model, options, devices, json)
+            found, waited = _solve_left(begun, models, options, devices, json)
             starting += waited
         print(jsonlib.dumps(begun.submission)) if json else _draw(found, path)
         sets = solving.sets_of(tasks, loaded)
@@ -116,7 +123,7 @@ def solve(
         took = time.monotonic() - began
         if score:
             scores = measured(
-                *(loaded, found, begun.answers, model, options, devices, (took, starting), dollars, sets),
+                *(loaded, found, begun.answers, models, options, devices, (took, starting), dollars, sets),
                 solving.sources_of(tasks),
             )
             _write_scores(path.with_suffix(".scores.json"), scores, json)
@@ -128,7 +135,7 @@ def solve(
 
 
 def _solve_left(
-    begun: SubmissionInProgress, model: Path, options: SolveOptions, devices: list[str], json: bool
+    begun: SubmissionInProgress, models: list[Path], options: SolveOptions, devices: list[str], json: bool
 ) -> tuple[dict[str, Solution], float]:
     """Solve what is left under a bar; return the answers, and the seconds until the first update."""
     from charm.solving import solver as solving
@@ -141,7 +148,7 @@ def _solve_left(
     try:
         with bar("preparing", 1.0, counts=False) as line:
             found = solving.solve(
-                *(begun.left, model, options, devices),
+                *(begun.left, models, options, devices),
                 lambda used, text: line.update(min(used, 1.0), text=text),
                 begun.publish,
                 begun.finish,

@@ -30,6 +30,7 @@ ORDERS: dict[str, Callable[[Floats, Floats], Floats]] = {
 SURE = {
     "likelihood": "how probable the model finds the whole grid, 1 at most; right answers are often below 0.5",
     "halting": "how sure the halt head is that the answer is right, 1 at most; wrong answers are often above 0.9",
+    "mixed": "the mean of what models of different kinds say of their answers; it orders equal votes alone",
 }
 
 

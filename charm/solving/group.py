@@ -103,7 +103,7 @@ class Solver:
 class TaskGroup:
     """A group of tasks while it is solved: what learns it, its clock, and its answers so far.
 
-    It ends before its time if more time will not change the answers, unless `SolveOptions.until_end` is set:
+    It ends before its time if more time will not change the answers:
 
     - Learning ends when two early votes in a row, after different numbers of updates, agreed: every view gave the same
       answer to each test input, both times the same, and all of the last demonstrations were exact. Then views vote as
@@ -111,14 +111,16 @@ class TaskGroup:
     - Voting ends when all views so far agree and are more than half of those that may vote: no other answer can get as
       many votes.
 
-    Neither changes the ranking at that moment.
+    Neither changes the ranking at that moment. A share `spare` of the time for votes is left for others to use.
     """
 
-    def __init__(self, solver: Solver, tasks: Sequence[Task], clock: Clock, say: Say, publish: Publish) -> None:
-        self.solver, self.start, self.clock = solver, solver.start, clock
+    def __init__(
+        self, solver: Solver, tasks: Sequence[Task], clock: Clock, say: Say, publish: Publish, spare: float = 0.0
+    ) -> None:
+        self.solver, self.start, self.clock, self.spare = solver, solver.start, clock, spare
         self.options, self.how, self.on_cpu = solver.options, solver.how, solver.place.device.type == "cpu"
         name = tasks[0].id if len(tasks) == 1 else f"{len(tasks)} tasks"
-        self.say = lambda text: say(clock.used, f"{name}: {text}")
+        self.say = lambda text: say(self.clock.used, f"{name}: {text}")
         self.publish = publish
         self.data = self.start.prepare(tasks, clock.seconds)
         self.unasked = {*self.data.questions}  # without a vote so far
@@ -126,32 +128,38 @@ class TaskGroup:
         self.views = {one.task_id: len(self.data.question_rows(one)) for one in self.data.questions}
         self.depths = len(solver.reasoner.voting_steps)  # votes of a view on a question
         self.votes: dict[int, Votes] = {}  # of the weights as they are
+        self.counted: dict[int, Votes] = {}  # of the last answers
         self.judgements: Judgements = {}
         self.found: dict[str, Solution] = {}
         self.updates = self.told = 0  # made, and made when the loss was last asked for
         self.loss = self.exact = math.nan
         self.cost = 0.0  # seconds that a view of the last vote took
         self.agreed: dict[Question, str] | None = None  # the answers of the last vote, if all views gave the same
-        self.keep = self.start.vote_share * clock.seconds
+        self.keep = 0.0  # seconds for votes
         self.steps = self.start.steps
         views = FIRST_VIEWS if self.on_cpu and not self.options.glance else self.how.early_views
         self.early_views = min(views, self.options.views)
 
-    def solve(self) -> None:
-        """Learn, then vote; where learning diverged, the answers from before it stay, and it is an error if none is."""
+    def solve(self) -> bool:
+        """Learn, then vote; return whether `counted` are votes of what was learned.
+
+        Where learning diverged, the answers from before it stay, and it is an error if there is none.
+        """
         self.learning = self.start.adaptation()
         self.clock.start()
+        self.keep = self.start.vote_share * self.clock.seconds
         self.say("learning")
         if 0.0 in self.how.early:
             self.answer_early()
         if self.learn():
             if self.updates or not self.found:
                 self.vote()
-            return
+            return True
         if not self.found:
             raise CharmError("learning diverged before there was an answer; a lower learning rate may help")
         self.say("learning diverged; the answers from before it stay")
         self.publish({name: replace(solution, diverged=True) for name, solution in self.found.items()})
+        return False
 
     @property
     def passed(self) -> float:
@@ -214,18 +222,19 @@ class TaskGroup:
         self.keep = voting_seconds(self.clock.seconds, self.cost, self.options.views, self.start.vote_share)
         if self.exact != 1 or self.early_views < FIRST_VIEWS:  # before the first update it is NaN
             self.agreed = None
-        return self.agreed is not None and self.agreed == before and not self.options.until_end
+        return self.agreed is not None and self.agreed == before
 
     def vote(self) -> None:
         """Vote in rounds of more and more views, as long as the next fits the time."""
         limit = min(self.options.views, max(self.views.values()))
+        spare = self.spare * max(self.clock.left, 0.0)
         # Eight views of a large task take a CPU minutes.
-        first = first_round(self.cost, self.clock.left, 1 if self.on_cpu else FIRST_VIEWS)
+        first = first_round(self.cost, self.clock.left - spare, 1 if self.on_cpu else FIRST_VIEWS)
         voted, more, enough = 0, min(first, limit), limit // 2 + 1
         while more > voted:
             self.answer(more, voted)
-            voted, more = more, next_views(more, limit, self.cost, self.clock.left)
-            if self.agreed is not None and not self.options.until_end:
+            voted, more = more, next_views(more, limit, self.cost, self.clock.left - spare)
+            if self.agreed is not None:
                 more = min(more, max(voted, enough))
 
     def answer(self, views: int, before: int = 0) -> None:
@@ -253,6 +262,7 @@ class TaskGroup:
         without = {*range(len(questions))} - self.asked()
         if without and clock.left > far_too_late:
             self.ask(1, lambda: clock.left <= far_too_late, without)
+        self.counted = self.votes
         found = ranked_answers(self.start.model, self.data, self.votes)
         cast = {one: self.depths * min(views, self.views[one.task_id]) for one in questions}
         first = {one: ranked[0] for one, ranked in found.items() if ranked and ranked[0].votes == cast[one]}

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import Literal, get_args
+from typing import Annotated, Literal, get_args
 
-from tyro.conf import Suppress
+from tyro.conf import Suppress, arg
 
 from charm.config import at_least
 from charm.errors import CharmError
 
 BUDGET, CPU_BUDGET = 60.0, 180.0  # seconds, if none are given; a CPU needs more
+LEAST_SEARCHED = 0.01  # there may be 1 / this many answers to a question under a view
 Mode = Literal["auto", "memory", "composition", "full"]
 
 
@@ -68,12 +69,12 @@ class SolveOptions:
     mode: Mode = "auto"
     """What learns: the tasks' own rows (memory), also the memory's shared weights (composition), or everything
     (full). auto is full for a writer and a vit, memory for other models."""
-    seed: int = 0
-    """Seed for the order of examples."""
+    seed: Annotated[int | tuple[int, ...], arg(metavar="INT ...")] = 0
+    """Seed for the order of examples; with several, every model learns once with each, and all vote together."""
     together: int = 0
     """Tasks that a writer learns together in one copy of the weights; 0: all that a device has."""
-    until_end: bool = False
-    """Use the whole time, even if all votes agree."""
+    search: float = 0.0
+    """Where views disagree, also search for all answers with at least this probability under a view; 0 for none."""
     glance: Suppress[int] = 0
     """Updates between the interim votes of a few views that the viewer shows; 0 for none. A network that learns groups
     votes at fixed shares of its learning instead, the first after a tenth."""
@@ -85,3 +86,14 @@ class SolveOptions:
         at_least(0, self, "budget", "steps", "together", "glance")
         if self.mode not in get_args(Mode):
             raise CharmError(f"mode must be one of {', '.join(get_args(Mode))}; got {self.mode!r}")
+        if not (self.search == 0 or LEAST_SEARCHED <= self.search < 1):
+            raise CharmError(f"search must be 0, or from {LEAST_SEARCHED} to below 1; got {self.search}")
+        if not self.seeds or len({*self.seeds}) < len(self.seeds):
+            raise CharmError(f"seed must be one number or several different ones, got {self.seed}")
+        if len(self.seeds) > 1 and self.steps == 0:
+            raise CharmError("several seeds need updates to differ in, but steps is 0")
+
+    @property
+    def seeds(self) -> tuple[int, ...]:
+        """All seeds."""
+        return (self.seed,) if isinstance(self.seed, int) else self.seed

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -11,14 +12,18 @@ import numpy as np
 
 from charm.config import to_json
 from charm.devices import Place, choose_device
+from charm.errors import CharmError
 from charm.evaluation.ranking import JsonGrid
 from charm.evaluation.scoring import score_grids
-from charm.paths import RELEASED
+from charm.files import read_sealed
+from charm.models.model import TRAINING
+from charm.paths import RELEASED, model_at
 from charm.runs.checkpoint import saved_model
+from charm.runs.settings import solving_config
 from charm.solving.options import SolveOptions
-from charm.solving.solution import Solution, known
+from charm.solving.solution import Models, Solution, each, known
 from charm.tables import Table
-from charm.tasks.dataset import answers_of
+from charm.tasks.dataset import answers_of, evaluated_tasks
 from charm.tasks.instances import Instances
 from charm.tasks.sources import Source
 from charm.tasks.task import Grid, Question, Task, questions_of
@@ -32,7 +37,7 @@ def measured(
     tasks: Sequence[Task],
     found: Mapping[str, Solution],
     given: Mapping[Question, Sequence[JsonGrid]],
-    model: Path,
+    models: Models,
     options: SolveOptions,
     devices: Sequence[str],
     seconds: tuple[float, float],
@@ -52,11 +57,13 @@ def measured(
         name: {"updates": one.updates, "views": one.views, "loss": known(one.loss), "exact": known(one.exact_accuracy)}
         for name, one in solved.items()
     }
-    spent, trained = seconds[0] * len(devices), learned_by(model)
+    spent, trained = seconds[0] * len(devices), {name for one in each(models) for name in learned_by(one)}
+    names = [_name(one) for one in each(models)]
     hits = sum(task.outcome == "solved" for task in scores.tasks)
     return {
         "charm": __version__,
-        "model": model.name if model.parent == RELEASED else str(model),
+        "model": " + ".join(names),
+        "models": names,
         "data": {
             "sha256": Source("solved", "local", tuple(tasks)).sha256,
             "sources": [{"name": one.name, "version": one.version, "sha256": one.sha256} for one in sources],
@@ -87,6 +94,34 @@ def learned_by(model: Path) -> Collection[str]:
     saved = saved_model(model)
     path = None if saved is None else saved / "instances.npz"
     return set(Instances.load(path).puzzles) if path is not None and path.is_file() else ()
+
+
+def learned_text(models: Models, sets: Mapping[str, Sequence[Task]]) -> str:
+    """Say how many tasks of a set a model has learned with their answers; "" if none has learned any."""
+    for model in each(models):
+        known = _learned_with_answers(model)
+        for name, tasks in sets.items():
+            if count := sum(task.id in known for task in tasks):
+                return f"{_name(model)} has learned {count} of the {_tasks(len(tasks))} of {name}"
+    return ""
+
+
+def _learned_with_answers(model: Path, seen: frozenset[Path] = frozenset()) -> set[str]:
+    """Return the ids of the tasks that a model's run, or the one that it started from, did not only evaluate."""
+    folder, known = saved_model(model), {*learned_by(model)}
+    if folder is None or model.resolve() in seen:
+        return set()
+    training = read_sealed(folder / TRAINING) if (folder / TRAINING).is_file() else None
+    if folder == model and training is None:  # it does not say what it was trained on
+        return known
+    config = solving_config(model, folder, training)
+    with suppress(CharmError):  # a source may be gone
+        known -= {task.id for task in evaluated_tasks(config.data)}
+    return known | (_learned_with_answers(model_at(config.start), seen | {model.resolve()}) if config.start else set())
+
+
+def _name(model: Path) -> str:
+    return model.name if model.parent == RELEASED else str(model)
 
 
 def interval(hits: int, count: int) -> tuple[float, float] | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from html import escape
 from pathlib import Path
@@ -14,7 +14,7 @@ from textwrap import fill, wrap
 from charm.errors import CharmError
 from charm.evaluation.calibration import Calibration
 from charm.evaluation.protocols import SURE, Ballot
-from charm.evaluation.ranking import Candidate, Submission, attempts, rank, write_submission
+from charm.evaluation.ranking import Candidate, Found, Submission, attempts, rank, write_submission
 from charm.models.model import CharmModel
 from charm.progress import plain
 from charm.runs.votes import Votes
@@ -47,17 +47,26 @@ class Solution:
     """Seconds from the first update to these votes."""
     diverged: bool = False
     """Whether learning was given up because it diverged; the answers are those from before it."""
-    per_view: int = 1
-    """Votes of each view on a test input: one for each placement of a vit."""
+    per_view: float = 1
+    """Votes of each view on a test input: one for each placement of a vit; a mean where several models vote."""
     sure: str = "likelihood"
     """What a candidate's `confidence` is: "likelihood" or "halting" (`charm.evaluation.protocols.SURE`)."""
     calibration: Calibration | None = None
     """How often answers with such votes were right, if that was counted for this model."""
+    models: int = 1
+    """Models that voted together; one with two seeds counts twice."""
+    searched: bool = False
+    """Whether further answers were searched for, where views disagreed."""
+
+    @property
+    def made_by(self) -> tuple[int, int, bool]:
+        """What the answers are made of: the larger, the better."""
+        return self.updates, self.views, self.searched
 
     @property
     def cast(self) -> int:
         """Votes on each test input."""
-        return self.views * self.per_view
+        return round(self.views * self.per_view)
 
     @property
     def doubt(self) -> str:
@@ -160,7 +169,8 @@ class Solution:
         if self.diverged:
             learned = " (learning diverged; try another --mode)"
         updates, views = (f"{n} {noun}{'s' * (n != 1)}" for n, noun in ((self.updates, "update"), (self.views, "view")))
-        return f"{updates}{learned}, {views}, {self.seconds:.0f} s"
+        of = f" of {self.models} models" if self.models > 1 else ""
+        return f"{updates}{learned}, {views}{of}, {self.seconds:.0f} s"
 
     def _repr_html_(self) -> str:
         """Draw both attempts at each test input in a notebook, with what `print` says of them."""
@@ -220,6 +230,14 @@ def _wrapped(note: str) -> str:
     return fill(plain(note), get_terminal_size().columns)
 
 
+Models = Path | Sequence[Path]  # what solves: a run folder or a saved model, or several that vote together
+
+
+def each(models: Models) -> tuple[Path, ...]:
+    """Return the paths of models as a tuple."""
+    return (models,) if isinstance(models, Path) else tuple(models)
+
+
 Say = Callable[[float, str], None]
 Publish = Callable[[dict[str, Solution]], None]  # better answers, by task id
 
@@ -230,13 +248,13 @@ def known(value: float) -> float | None:
 
 
 def improved(old: Solution | None, new: Solution) -> Solution:
-    """Return the better of two solutions of a task: after more updates, or as many and more views.
+    """Return the better of two solutions of a task: after more updates, or as many and more views, or a search.
 
     A question that it leaves unanswered keeps the other's answers.
     """
     if old is None:
         return new
-    better, other = (new, old) if (new.updates, new.views) > (old.updates, old.views) else (old, new)
+    better, other = (new, old) if new.made_by > old.made_by else (old, new)
     others = other.answers
     answers = {question: ranked or others.get(question, []) for question, ranked in better.answers.items()}
     return replace(better, answers=answers, diverged=new.diverged)
@@ -277,8 +295,16 @@ class Clock:
 
 def ranked_answers(model: CharmModel, data: Dataset, votes: Mapping[int, Votes]) -> dict[Question, list[Candidate]]:
     """Rank the votes, which are by depth, as the network has it: by likelihood if it judges."""
-    order = "likelihood" if model.config.reasoner.judges else "votes"
-    ranking = rank([Ballot(one) for one in votes.values()], data.questions, order)
-    # Scores rank empty grids too; here attempts are not spent on them.
-    best = ranking.best(CANDIDATES + 1)
+    return best_answers(votes.values(), data.questions, model.config.reasoner.judges)
+
+
+def best_answers(
+    votes: Iterable[Votes], questions: Sequence[Question], judged: bool, found: Found | None = None
+) -> dict[Question, list[Candidate]]:
+    """Rank the votes and what searches found, by likelihood if they were judged, without empty grids.
+
+    Scores rank empty grids too; here attempts are not spent on them.
+    """
+    order = "likelihood" if judged else "votes"
+    best = rank([Ballot(one) for one in votes], questions, order, found).best(CANDIDATES + 1)
     return {question: [one for one in some if one.grid.size][:CANDIDATES] for question, some in best.items()}

@@ -23,9 +23,10 @@ from charm.devices import Place, choose_device, place
 from charm.errors import CharmError
 from charm.models.model import read_model_config
 from charm.runs.checkpoint import newest_checkpoint
+from charm.solving.ensemble import Ensemble
 from charm.solving.group import FAR_TOO_LATE, Solver
 from charm.solving.options import SolveOptions, WriterRecipe
-from charm.solving.solution import Clock, Publish, Say, Solution, improved
+from charm.solving.solution import Clock, Models, Publish, Say, Solution, each, improved
 from charm.solving.workers import Crew, CrewTask, failure
 from charm.tasks.dataset import longest_side
 from charm.tasks.reading import read_tasks
@@ -80,6 +81,13 @@ def sources_of(paths: Sequence[Path]) -> list[Source]:
     return [load_source(name) for name in names if name in (*SOURCE_NAMES, *NEW_SPLITS)]
 
 
+def public_sets(paths: Sequence[Path]) -> dict[str, Sequence[Task]]:
+    """Return all tasks of each public set among `paths`, and the public tasks that are named one by one."""
+    sets: dict[str, Sequence[Task]] = {source.name: source.tasks for source in sources_of(paths)}
+    single = [find_task(str(path)) for path in paths if not path.exists() and str(path) not in sets]
+    return {**sets, **({"those named": single} if single else {})}
+
+
 def _public(name: str) -> Sequence[Task]:
     """Return the tasks of a public set, or the public task of this id."""
     if name in (*SOURCE_NAMES, *NEW_SPLITS):
@@ -107,21 +115,30 @@ def choose(tasks: Sequence[Task], count: int = 0, largest: int = 0, skip: int = 
     return [task for task in chosen if task.id in kept]
 
 
-def learns_together(run: Path, options: SolveOptions) -> bool:
-    """Return whether the model learns groups of tasks; if not, options for writers are refused.
+def learns_together(models: Models, options: SolveOptions) -> bool:
+    """Return whether any of the models learns groups of tasks; options that none of them uses are refused.
 
     A model that cannot be read is refused where it is loaded.
     """
+    runs = each(models)
+    if twice := next((run for run in runs if sum(run.resolve() == other.resolve() for other in runs) > 1), None):
+        raise CharmError(
+            f"the model {twice.name} is named twice; with --seed 0 1 it learns twice, and both vote together"
+        )
     try:
-        reasoner = read_model_config(newest_checkpoint(run) / "config.json")[0].reasoner
+        reasoners = [read_model_config(newest_checkpoint(run) / "config.json")[0].reasoner for run in runs]
     except (OSError, ValueError, CharmError):
         return False
+    kinds = " and a ".join(dict.fromkeys(one.kind for one in reasoners))
+    together = any(one.solving.together for one in reasoners)
     unused = [f"writer.{name}" for name, value in vars(options.writer).items() if value != getattr(WriterRecipe, name)]
     unused += ["together"] * (options.together > 1)
-    if unused and not reasoner.solving.together:
+    if unused and not together:
         flag = unused[0].replace("_", "-")
-        raise CharmError(f"--{flag} is for writers; a {reasoner.kind} learns one task at a time and does not use it")
-    return reasoner.solving.together
+        raise CharmError(f"--{flag} is for writers; a {kinds} learns one task at a time and does not use it")
+    if options.search and not any(one.judges for one in reasoners):
+        raise CharmError(f"--search is for models that judge candidates, such as writers; a {kinds} does not")
+    return together
 
 
 def groups_of(tasks: Sequence[Task], size: int, devices: int) -> list[Group]:
@@ -130,9 +147,17 @@ def groups_of(tasks: Sequence[Task], size: int, devices: int) -> list[Group]:
     return [tuple(tasks[number::count]) for number in range(count)]
 
 
+def make_solver(models: Models, options: SolveOptions, place: Place, make: Make = Solver) -> Solver | Ensemble:
+    """Return what solves groups on a device: a model alone, or several models, or seeds, that vote together."""
+    runs, seeds = each(models), options.seeds
+    own = replace(options, budget=options.budget / (len(runs) * len(seeds)))
+    solvers = [make(run, replace(own, seed=seed), place) for run in runs for seed in seeds]
+    return solvers[0] if len(solvers) == 1 and not options.search else Ensemble(solvers, options)
+
+
 def solve(
     tasks: Sequence[Task],
-    run: Path,
+    models: Models,
     options: SolveOptions,
     devices: Sequence[str],
     say: Say = lambda used, text: None,
@@ -142,9 +167,9 @@ def solve(
     clock: Clock | None = None,
     retry: bool = True,
 ) -> dict[str, Solution]:
-    """Answer tasks with a trained model. Each device takes the next group when it is free, and its share of the time.
+    """Answer tasks with trained models. Each device takes the next group when it is free, and its share of the time.
 
-    A group has `options.together` tasks, or one if the network learns one at a time. A single device is used
+    A group has `options.together` tasks, or one if all networks learn one at a time. A single device is used
     by this process, several by a process each. A group that fails unexpectedly is tried once more in a fresh process,
     and the others are not harmed; without `retry` this process passes its exception on.
 
@@ -179,12 +204,12 @@ def solve(
             problems.append(problem)
         ended(job.content, problem)
 
-    size = options.together if learns_together(run, options) else 1
+    size = options.together if learns_together(models, options) else 1
     jobs = [CrewTask(group) for group in groups_of(tasks, size, len(devices))]
-    crew = Crew(jobs, lambda device: processes.start(_work, run, options, device, make), order, received, done)
+    crew = Crew(jobs, lambda device: processes.start(_work, models, options, device, make), order, received, done)
     if len(devices) == 1:
         with place(devices[0]) as here:
-            crew.run_here(partial(_solve_group, make(run, options, here)), retry)
+            crew.run_here(partial(_solve_group, make_solver(models, options, here, make)), retry)
     if crew.waiting:
         with suppress(RuntimeError):  # the device itself may be what failed
             torch.cuda.empty_cache()  # what this process holds, the next may need
@@ -194,7 +219,7 @@ def solve(
     return found
 
 
-def _solve_group(solver: Solver, order: Order, tell: Callable[[News], None]) -> str | None:
+def _solve_group(solver: Solver | Ensemble, order: Order, tell: Callable[[News], None]) -> str | None:
     """Solve a group in its seconds, pass on its news, and return why it has no answers if it has none."""
     tasks, seconds = order
     try:
@@ -206,7 +231,7 @@ def _solve_group(solver: Solver, order: Order, tell: Callable[[News], None]) -> 
     return None
 
 
-def _work(connection: Connection, run: Path, options: SolveOptions, device: str, make: Make) -> None:
+def _work(connection: Connection, models: Models, options: SolveOptions, device: str, make: Make) -> None:
     """Solve groups in a process on one device, as `Crew` wants it."""
 
     def send(kind: str, content: Any) -> None:
@@ -217,7 +242,7 @@ def _work(connection: Connection, run: Path, options: SolveOptions, device: str,
 
     try:
         with place(device) as here:
-            solver = make(run, options, here)
+            solver = make_solver(models, options, here, make)
             send("ready", None)
             while True:
                 try:

@@ -166,7 +166,7 @@ class NewRows(StartingPoint):
 
     def adaptation(self, size: int = 0) -> Adaptation:
         options, scope = self.options, self.scope
-        recipe = Recipe(int(self.steps), size or min(options.batch, SMALLEST_BATCH), seed=options.seed)
+        recipe = Recipe(int(self.steps), size or min(options.batch, SMALLEST_BATCH), seed=options.seeds[0])
         recipe = recipe_for(self.model.config.reasoner, recipe, scope)
         seed = key_of(*(task.id for task in self.tasks))
         return Adaptation(self.model, self.data, recipe, scope, self.place, seed=seed)
@@ -254,7 +254,7 @@ class NewVectors(StartingPoint):
     def adaptation(self, size: int = 0) -> WriterAdaptation:
         network, data, place = self.model.reasoner, self.data, self.place
         size = size or network.update_size(data, len(self.tasks), self.recipe.tokens, place)
-        seed = key_of("adaptation", self.options.seed, *data.instances.puzzles) >> 1
+        seed = key_of("adaptation", self.options.seeds[0], *data.instances.puzzles) >> 1
         examples = network.examples(data, BatchSize(size, size), seed, place)
         learning = WriterAdaptation(self.model, examples, self.recipe, seed, place)
         if not network.compiled:

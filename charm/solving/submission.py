@@ -22,7 +22,7 @@ from charm.progress import say
 from charm.runs.checkpoint import newest_checkpoint
 from charm.runs.folder import differences
 from charm.solving.options import SolveOptions
-from charm.solving.solution import Solution
+from charm.solving.solution import Models, Solution, each
 from charm.solving.vote_log import TaskCourse, VoteLine, VoteLog, begin_course, read_log, round_json, votes_file
 from charm.tasks.task import Question, Task, as_grid, digits, questions_of
 from charm.version import __version__
@@ -49,15 +49,15 @@ class SubmissionInProgress:
     With `resume` it continues what a solve with the same model and settings left there; tasks that have other grids now
     are `changed` and start anew, and entries of `others`, which are not among these tasks, stay. With `anew` it
     replaces the answers of an earlier solve, once there is a first new one; without either, they are refused. An answer
-    is only replaced by one after more updates, or after as many and more views. Tasks that are `unusable` have empty
-    answers, for the number of test inputs given: a competition wants an entry for every task.
+    is only replaced by a better one (`Solution.made_by`). Tasks that are `unusable` have empty answers, for the number
+    of test inputs given: a competition wants an entry for every task.
     """
 
     def __init__(
         self,
         path: Path,
         tasks: Sequence[Task],
-        model: Path,
+        models: Models,
         options: SolveOptions,
         resume: bool,
         unusable: Mapping[str, int] | None = None,
@@ -73,9 +73,10 @@ class SubmissionInProgress:
                 f"{path} has the answers of an earlier solve; --resume continues it, --replace solves again and "
                 "replaces them, or choose another --out"
             )
-        weights = fingerprint(newest_checkpoint(model) / "model.safetensors")["sha256"]
+        weights: Any = [fingerprint(newest_checkpoint(one) / "model.safetensors")["sha256"] for one in each(models)]
+        weights = weights[0] if len(weights) == 1 else weights
         self.about: VoteLine = {
-            "model": model.absolute().name,
+            "model": " + ".join(one.absolute().name for one in each(models)),
             "mode": options.mode,
             "budget": options.budget,
             "charm": __version__,
@@ -110,7 +111,7 @@ class SubmissionInProgress:
         """Write answers by task id, except where the one on disk is better."""
         better = False
         for task_id, solution in answers.items():
-            if (solution.updates, solution.views) <= self.courses[task_id].made_by:
+            if solution.made_by <= self.courses[task_id].made_by:
                 continue
             better, found, entries = True, attempts(solution.answers)[task_id], self.submission[task_id]
             questions = [Question(task_id, number) for number in range(len(entries))]
@@ -214,8 +215,9 @@ def write_sets(path: Path, submission: Submission, sets: Mapping[str, Sequence[t
 
 def _refuse_other_settings(path: Path, before: VoteLine, now: VoteLine) -> None:
     """Refuse to mix answers of different models or recipes."""
-    changes = []
-    for name, *values in differences(before["settings"], json.loads(json.dumps(now["settings"]))):
+    changes, settings = [], json.loads(json.dumps(now["settings"]))
+    was_set = {name: value for name, value in before["settings"].items() if name in settings}
+    for name, *values in differences({"search": 0.0, **was_set}, settings):  # earlier versions did not search
         if name == "weights":
             was, model = before["model"], now["model"]
             changes.append(f"model {was}, now {model}" if was != model else f"other weights of the model {model}")

@@ -91,10 +91,10 @@ class TaskCourse:
         return self.lines[-1]["time"] if self.lines else None
 
     @property
-    def made_by(self) -> tuple[int, int]:
-        """Updates before the newest answer, and the views that voted for it."""
-        rounds = self.rounds
-        return (rounds[-1]["updates"], rounds[-1]["views"]) if rounds else (-1, 0)
+    def made_by(self) -> tuple[int, int, bool]:
+        """The `Solution.made_by` of the newest answer."""
+        newest = self.rounds[-1] if self.rounds else {"updates": -1, "views": 0}
+        return newest["updates"], newest["views"], bool(newest.get("searched"))
 
     @property
     def answered(self) -> set[int]:
@@ -121,6 +121,8 @@ def round_json(solution: Solution, questions: Sequence[Question], shown: int = S
         "updates": solution.updates,
         "views": solution.views,
         "cast": solution.cast,
+        **({"models": solution.models} if solution.models > 1 else {}),
+        **({"searched": True} if solution.searched else {}),
         "sure": solution.sure,
         "loss": known(solution.loss),
         "exact": known(solution.exact_accuracy),

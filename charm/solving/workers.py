@@ -13,7 +13,7 @@ import traceback
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import InitVar, dataclass, field
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from pathlib import Path
@@ -44,26 +44,21 @@ class Worker:
     ready: bool = False
 
 
+@dataclass(eq=False)
 class Crew:
-    """Gives each process its next job as soon as it is free.
+    """Gives each process its next job as soon as it is free."""
 
-    `start(device)` starts a process. `order(job, share)` is what it is sent for a job, where `share` is the number of
-    jobs, this one included, that each process still has before it. `news(job, content)` receives what processes send,
-    and `ended(job, problem)` is called once for every job.
-    """
+    jobs: InitVar[Iterable[CrewTask]]
+    start: Callable[[str], tuple[BaseProcess, Connection]]  # starts a process on a device
+    order: Callable[[CrewTask, int], Any]
+    """What is sent for a job, given the number of jobs, this one included, that each process still has before it."""
+    news: Callable[[CrewTask, Any], None]  # receives what processes send
+    ended: Callable[[CrewTask, str | None], None]  # called once for every job
+    workers: dict[Connection, Worker] = field(default_factory=dict, init=False)
+    lost: str = field(default="no device", init=False)  # why the last device was given up
 
-    def __init__(
-        self,
-        jobs: Iterable[CrewTask],
-        start: Callable[[str], tuple[BaseProcess, Connection]],
-        order: Callable[[CrewTask, int], Any],
-        news: Callable[[CrewTask, Any], None],
-        ended: Callable[[CrewTask, str | None], None],
-    ) -> None:
+    def __post_init__(self, jobs: Iterable[CrewTask]) -> None:
         self.waiting = deque(jobs)
-        self.start, self.order, self.news, self.ended = start, order, news, ended
-        self.workers: dict[Connection, Worker] = {}
-        self.lost = "no device"  # why the last device was given up
 
     def run_here(self, work: Callable[[Any, Callable[[Any], None]], str | None], retry: bool) -> None:
         """Do jobs in this process, until one fails unexpectedly: it and those after it wait for `run`.

@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 import torch
 
-from charm.arc.run import train
 from charm.devices import has_bfloat16
 from charm.errors import CharmError
 from charm.evaluation.predict import Judgements, Request, predict
@@ -36,17 +35,9 @@ from charm.tasks.task import Question, Task
 from tests.toy import write_toy_tasks
 from tests.toy.runs import HERE
 from tests.toy.solves import run_solve as command
-from tests.toy.writer import count_judged, writer_config
+from tests.toy.writer import count_judged
 
 OPTIONS = SolveOptions(budget=600.0, steps=4, views=4, batch=8, writer=WriterRecipe(lr=3e-3, views=8))
-
-
-@pytest.fixture(scope="session")
-def writer(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A toy writer, trained once for all tests that only read it."""
-    folder = tmp_path_factory.mktemp("writer")
-    train(writer_config(folder, steps=30, checkpoint_every=30), folder / "run", HERE, say=lambda text: None)
-    return folder / "run"
 
 
 @pytest.fixture

@@ -21,6 +21,8 @@ def run_solve(tasks: tuple[Path, ...], **flags: Any) -> None:
     """Run the command with these flags."""
     named = {one.name for one in fields(SolveOptions)} - {"budget"}
     options = SolveOptions(**{name: flags.pop(name) for name in named & flags.keys()})
+    if isinstance(flags.get("checkpoint"), Path):
+        flags["checkpoint"] = (flags["checkpoint"],)
     solve(tasks, options=options, **flags)
 
 
