@@ -26,6 +26,8 @@ BESIDE = {
     "CONTRIBUTING.md": "contributing.md",
     "CHANGELOG.md": "changelog.md",
     "benchmarks/gpu_notes.md": "gpu_notes.md",
+    "charm/released/base/README.md": "model_base.md",
+    "charm/released/speedrun/README.md": "model_speedrun.md",
 }
 SOURCES = {site: page for page, site in BESIDE.items()}
 GALLERIES = {  # page -> the way back from it
@@ -229,7 +231,7 @@ def base_page() -> str:
     about = (
         f"<code>{solve['command']}</code>, one run (<a href='../files/{record}'>"
         f"record</a>, <a href='{log}'>log</a>). The weights were trained before in {seconds} s "
-        f"(<a href='../files/charm/released/base/README.md'>how</a>): {dollars:.2f} dollars for both."
+        f"(<a href='../model_base.html'>how</a>): {dollars:.2f} dollars for both."
     )
     return page.replace('<div class="cards">', f'<p class="soft">{about}</p><div class="cards">', 1)
 

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import unquote
 
 import pytest
 
@@ -65,6 +66,18 @@ def test_the_site_has_all_pages(site: Path) -> None:
     assert 'href="../gallery.html"' in (site / "gallery/base.html").read_text()
     assert 'href="gallery.html"' in (site / "rearc2-gallery.html").read_text()
     assert ".md</a>" not in (site / "reproduce.html").read_text()
+
+
+def test_links_lead_somewhere(site: Path) -> None:
+    """In all pages, the generated ones too. 404.html alone is for a server."""
+    missing = []
+    for page in set(site.rglob("*.html")) - {site / "404.html"}:
+        for link in set(re.findall(r"""(?:href|src)=["'](?![a-z]+:|#|//)([^"']+)["']""", page.read_text())):
+            path, _, anchor = unquote(link).partition("#")
+            target = page.parent / path
+            if not target.is_file() or (anchor and f'id="{anchor}"' not in target.read_text()):
+                missing.append(f"{page.relative_to(site)}: {link}")
+    assert missing == []
 
 
 def test_a_notebook_is_shown_with_its_outputs(site: Path) -> None:
