@@ -35,6 +35,7 @@ GALLERIES = {  # page -> the way back from it
     "gallery/quickstart.html": "../gallery.html",
     "rearc2-gallery.html": "gallery.html",
 }
+WIDE = ("compared.md", "speedrun.md")  # their tables need the room of the table of contents
 NOTEBOOKS = {f"notebooks/{path.stem}.md": path for path in sorted((ROOT / "notebooks").glob("*.ipynb"))}
 PROGRAMS = ("charm ", "python ", "make ", "pip ", "torchrun ")
 LINK = re.compile(r"(!?\[[^\]]*\])\(([^)\s#]+)(#[^)\s]*)?\)")
@@ -141,6 +142,8 @@ def on_files(files: Files, config: Any) -> Files:
 def on_page_markdown(markdown: str, page: Any, config: Any, files: Files) -> str:
     """Let links lead to where their targets are on the site, under their titles; one to a folder becomes plain text."""
     name = page.file.src_uri
+    if name in WIDE:
+        page.meta["hide"] = ["toc"]
     if name in NOTEBOOKS:
         return markdown
 

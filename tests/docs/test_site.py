@@ -95,6 +95,10 @@ def test_it_works_without_a_server(site: Path, page: Page) -> None:
     page.goto((site / "train.html").as_uri())
     cut = "[...document.querySelectorAll('pre')].filter(one => one.scrollWidth > one.clientWidth + 1).length"
     assert page.evaluate(cut) == 0
+    for name in ("index", "compared", "speedrun"):  # all columns of their tables are in view
+        page.goto((site / f"{name}.html").as_uri())
+        assert page.evaluate(cut.replace("pre", ".md-typeset__scrollwrap")) == 0
+        assert page.locator("table").count()
 
 
 def test_a_broken_link_is_an_error(tmp_path: Path) -> None:
