@@ -173,8 +173,9 @@ def on_page_content(html: str, page: Any, config: Any, files: Files) -> str:
         lines = found[1].rstrip("\n").split("\n")
         if not any(line.startswith(PROGRAMS) for line in lines):
             return found[0]
-        lines = [re.sub(r"(?<=\s)(--[\w.-]+)", r'<span class="flag">\1</span>', line) for line in lines]
-        shown = (re.sub(r"(\s)(# .*)$", r'\1<span class="c1">\2</span>', line) for line in lines)
+        comment = r'\1<span class="c1"><span class="flag">\2</span>\3</span>'  # no line ends with its sign
+        lines = [re.sub(r"(\s)(# \S*)(.*)$", comment, line) for line in lines]
+        shown = (re.sub(r"(?<=\s)(--[\w.-]+)", r'<span class="flag">\1</span>', line) for line in lines)
         return "<code>" + "".join(f'<span class="command">{line}\n</span>' for line in shown) + "</code>"
 
     return re.sub(r"<code>([^<]*)</code>(?=</pre>)", marked, html)
