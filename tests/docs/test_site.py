@@ -53,6 +53,7 @@ def test_the_site_has_all_pages(site: Path) -> None:
     names = {f"charm.{name}" for name in set(dir(charm)) - {"__version__", "load_source", "memory"}}
     assert names <= shown  # under the names that users write
     assert not {"load", "api", "charm.tasks.load"} & shown
+    assert '<span class="nf">tasks</span>' in reference
     assert "See docs/" not in reference
     for options in (SolveOptions(), WriterRecipe(), ArcEvaluation()):
         for name in vars(options):
