@@ -134,8 +134,8 @@ MUTATIONS = (
     ),
     Mutation(
         "a resumed run averages from its raw weights",
-        "averaged[names[id(p)]].to(device, copy=True) for p in",
-        "p.detach().clone() for p in",
+        "averaged[name].to(device, copy=True) for name in self.dense]",
+        "p.detach().clone() for p in self.dense.values()]",
         ("test_resume.py",),
     ),
     Mutation(
@@ -641,14 +641,14 @@ MUTATIONS = (
     ),
     Mutation(
         "TRM's low state does not hear the input",
-        "low = f(low, high + x, config.inner)",
-        "low = f(low, high, config.inner)",
+        "low = f_low(low, high + x, times)",
+        "low = f_low(low, high, times)",
         ("test_backbone.py",),
     ),
     Mutation(
         "HRM's low state thinks once too often",
-        "low = f_low(low, high + x, config.inner - last)",
-        "low = f_low(low, high + x, config.inner)",
+        "high, low = cycle(high, low, config.inner - frozen)",
+        "high, low = cycle(high, low, config.inner)",
         ("test_backbone.py",),
     ),
     Mutation(
@@ -690,20 +690,20 @@ MUTATIONS = (
     # What an audit's mutations survived: the numbers behind the ranking, and votes.
     Mutation(
         "a candidate's likelihood is the mean of probabilities",
-        "mean_K = np.minimum(np.nanmean(likely_KJ.astype(np.float64), axis=1), -1e-12)",
-        "mean_K = np.minimum(np.log(np.nanmean(np.exp(likely_KJ.astype(np.float64)), axis=1)), -1e-12)",
+        "logit_K = log_odds(np.nanmean(likely_KJ.astype(np.float64), axis=1))",
+        "logit_K = log_odds(np.log(np.nanmean(np.exp(likely_KJ.astype(np.float64)), axis=1)))",
         ("test_judging.py",),
     ),
     Mutation(
         "a candidate is as likely as its surest judge says",
-        "mean_K = np.minimum(np.nanmean(likely_KJ.astype(np.float64), axis=1), -1e-12)",
-        "mean_K = np.minimum(np.nanmax(likely_KJ.astype(np.float64), axis=1), -1e-12)",
+        "logit_K = log_odds(np.nanmean(likely_KJ.astype(np.float64), axis=1))",
+        "logit_K = log_odds(np.nanmax(likely_KJ.astype(np.float64), axis=1))",
         ("test_judging.py",),
     ),
     Mutation(
         "likelihoods are not turned into log-odds",
-        "logit_K = mean_K - np.log(-np.expm1(mean_K))",
-        "logit_K = mean_K",
+        "return log_p - np.log(-np.expm1(log_p))",
+        "return log_p",
         ("test_judging.py",),
     ),
     Mutation(
