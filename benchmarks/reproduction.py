@@ -43,12 +43,13 @@ def update(page: str, records: Mapping[str, ResultRecord]) -> str:
 
 
 def render(records: Mapping[str, ResultRecord]) -> str:
-    """Return the generated part: for each part of the paper a short table and a folded one, then the records."""
+    """Return the generated part: for each part of the paper a short table and folded details, then the records."""
     lines: list[str] = []
     for title, rows in sections().items():
         short = [[row.label, _sources(row, records), _tally(row, records)] for row in rows]
         lines += [f"### {title}", "", *_table(("paper", "our runs", "verdicts"), short)]
-        lines += _folded("Commands, costs, numbers and verdicts", COLUMNS, [_cells(row, records) for row in rows])
+        details = [line for row in rows for line in _details(row, records)]
+        lines += _folded("Commands, costs, numbers and verdicts", details)
     update, evaluation = 768 / MEASURED.training, ARC1_ANSWERS * 16 / MEASURED.forward / 3600
     lines += [
         coverage([row for rows in sections().values() for row in rows], records),
@@ -71,17 +72,14 @@ def render(records: Mapping[str, ResultRecord]) -> str:
                 row = (size, settings[size].about, f"{settings[size].minutes:g}, {where}")
                 groups.setdefault(row, []).append(group)
     of_sizes = ("group", "size", "setting", "minutes for a run, about")
-    lines += _folded(
-        "What each group of runs is at these sizes", of_sizes, [(", ".join(g), *row) for row, g in groups.items()]
-    )
+    sizes = _table(of_sizes, [(", ".join(g), *row) for row, g in groups.items()])
+    lines += _folded("What each group of runs is at these sizes", sizes)
     lines += ["Minutes are planned, not measured, except where a record below has them.", ""]
-    made = []
-    for name, one in records.items():
-        about = (f"{one.what}: {one.size}", f"`{_cell(one.command)}`", f"{one.machine}, {one.date}")
-        made.append((_link(name), *about, _seeds(one)))
-    lines += ["### What was run here", ""]
-    of_records = ("record", "what and how large", "command", "where, when", "seeds")
-    return "\n".join([*lines, *_folded(f"All {len(made)} records", of_records, made)])
+    made = [
+        f"- {_link(name)}: {one.what}: {one.size}. `{one.command}` on {one.machine}, {one.date}; seeds: {_seeds(one)}"
+        for name, one in records.items()
+    ]
+    return "\n".join([*lines, "### What was run here", "", *_folded(f"All {len(made)} records", [*made, ""])])
 
 
 def sections() -> dict[str, list[PaperTable]]:
@@ -91,12 +89,6 @@ def sections() -> dict[str, list[PaperTable]]:
         if table.section:
             found.setdefault(table.section, []).append(table)
     return found
-
-
-COLUMNS = (
-    *("paper", "command", "full size, GPU-hours", "the paper's numbers"),
-    *("ours, at our size", "verdict", "seeds"),
-)
 
 
 def coverage(rows: Sequence[PaperTable], records: Mapping[str, ResultRecord]) -> str:
@@ -121,10 +113,9 @@ def _table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
     return [head, "|" + "---|" * len(columns), *lines, ""]
 
 
-def _folded(summary: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
-    """Return the lines of a table that is shown on demand."""
-    head = f'<details markdown="1"><summary>{summary}</summary>'
-    return [head, "", *_table(columns, rows), "</details>", ""]
+def _folded(summary: str, lines: Iterable[str]) -> list[str]:
+    """Return lines that are shown on demand."""
+    return [f'<details markdown="1"><summary>{summary}</summary>', "", *lines, "</details>", ""]
 
 
 def _sources(row: PaperTable, records: Mapping[str, ResultRecord]) -> str:
@@ -140,14 +131,23 @@ def _tally(row: PaperTable, records: Mapping[str, ResultRecord]) -> str:
     return ", ".join(f"{len(some)} {judged}" for judged, some in _judge(row, records).items())
 
 
-def _cells(row: PaperTable, records: Mapping[str, ResultRecord]) -> list[str]:
+def _details(row: PaperTable, records: Mapping[str, ResultRecord]) -> list[str]:
+    """Return the lines about one table or figure: a list, because its numbers are too many for columns."""
     made = {f"{result_text(one, records)} ({_link(one.record)})": one.record for one in row.ours}
     made |= {f"{text} ({_link(name)})": name for name, text in reproduced(row, records).items()}
     seeds = "; ".join(dict.fromkeys(_seeds(records[name]) for name in made.values()))
     ours = "; ".join(made) or row.check or row.instead
     if made and row.elsewhere:
         ours = f"**{row.elsewhere}**: {ours}"
-    return [row.label, command_of(row), cost_of(row), paper_of(row), ours, verdict_of(row, records), seeds]
+    parts = {
+        "Command": command_of(row),
+        "GPU-hours at full size": cost_of(row),
+        "The paper": paper_of(row),
+        "Ours": ours,
+        "Seeds": seeds,
+        "Verdicts": verdict_of(row, records),
+    }
+    return [f"**{row.label}**", "", *(f"- {name}: {text}" for name, text in parts.items() if text), ""]
 
 
 def reproduced(row: PaperTable, records: Mapping[str, ResultRecord]) -> dict[str, str]:
@@ -166,7 +166,7 @@ def reproduced(row: PaperTable, records: Mapping[str, ResultRecord]) -> dict[str
                 if f"{line.key} {measure}" in records[name].numbers
             ]
             parts.append(f"unseen: {'; '.join(scores)}" if parts else "; ".join(scores))
-        found[name] = f"size {size}: {_cell('; '.join(parts))}"
+        found[name] = f"size {size}: {'; '.join(parts)}"
     return found
 
 
@@ -198,7 +198,7 @@ def _recorded(row: PaperTable, records: Mapping[str, ResultRecord]) -> dict[str,
 def verdict_of(row: PaperTable, records: Mapping[str, ResultRecord]) -> str:
     """Say what our seeds show about the paper's order, claim by claim; "" where nothing is compared."""
     found = _judge(row, records)
-    return _cell("; ".join(f"**{judged}**: {', '.join(some)}" for judged, some in found.items()))
+    return "; ".join(f"**{judged}**: {', '.join(some)}" for judged, some in found.items())
 
 
 def _judge(row: PaperTable, records: Mapping[str, ResultRecord]) -> dict[str, list[str]]:
@@ -258,7 +258,7 @@ def _headline(table: PaperTable) -> str:
 def command_of(row: PaperTable) -> str:
     if row.command.startswith("see "):
         return row.command
-    return f"`{_cell(row.command or f'charm reproduce {row.label} --size full')}`"
+    return f"`{row.command or f'charm reproduce {row.label} --size full'}`"
 
 
 def cost_of(row: PaperTable) -> str:
@@ -279,7 +279,7 @@ def paper_of(row: PaperTable) -> str:
     lines = [line for line in row.lines if measure in line.paper]
     lines = [line for line in lines if line.key in keys] or lines[:6]
     text = "; ".join(f"{line.title} {line.paper[measure]}" for line in lines)
-    return _cell(text if measure == "pass@2" else f"{measure}: {text}")
+    return text if measure == "pass@2" else f"{measure}: {text}"
 
 
 LOSSES = ("token loss", "bits per byte")
@@ -297,10 +297,6 @@ def result_text(one: Ours, records: Mapping[str, ResultRecord]) -> str:
 
 def _link(record: str) -> str:
     return f"[{record}](../benchmarks/results/{record}.json)"
-
-
-def _cell(text: str) -> str:
-    return text.replace("|", "\\|")
 
 
 def _seeds(record: ResultRecord) -> str:

@@ -26,6 +26,8 @@ BESIDE = {
     "CONTRIBUTING.md": "contributing.md",
     "CHANGELOG.md": "changelog.md",
     "benchmarks/gpu_notes.md": "gpu_notes.md",
+    "charm/released/base/README.md": "model_base.md",
+    "charm/released/speedrun/README.md": "model_speedrun.md",
 }
 SOURCES = {site: page for page, site in BESIDE.items()}
 GALLERIES = {  # page -> the way back from it
@@ -33,6 +35,7 @@ GALLERIES = {  # page -> the way back from it
     "gallery/quickstart.html": "../gallery.html",
     "rearc2-gallery.html": "gallery.html",
 }
+WIDE = ("compared.md", "speedrun.md")  # their tables need the room of the table of contents
 NOTEBOOKS = {f"notebooks/{path.stem}.md": path for path in sorted((ROOT / "notebooks").glob("*.ipynb"))}
 PROGRAMS = ("charm ", "python ", "make ", "pip ", "torchrun ")
 LINK = re.compile(r"(!?\[[^\]]*\])\(([^)\s#]+)(#[^)\s]*)?\)")
@@ -139,6 +142,8 @@ def on_files(files: Files, config: Any) -> Files:
 def on_page_markdown(markdown: str, page: Any, config: Any, files: Files) -> str:
     """Let links lead to where their targets are on the site, under their titles; one to a folder becomes plain text."""
     name = page.file.src_uri
+    if name in WIDE:
+        page.meta["hide"] = ["toc"]
     if name in NOTEBOOKS:
         return markdown
 
@@ -168,10 +173,13 @@ def on_page_content(html: str, page: Any, config: Any, files: Files) -> str:
         lines = found[1].rstrip("\n").split("\n")
         if not any(line.startswith(PROGRAMS) for line in lines):
             return found[0]
-        lines = [re.sub(r"(?<=\s)(--[\w.-]+)", r'<span class="flag">\1</span>', line) for line in lines]
-        shown = (re.sub(r"(\s)(# .*)$", r'\1<span class="c1">\2</span>', line) for line in lines)
+        comment = r'\1<span class="c1"><span class="flag">\2</span>\3</span>'  # no line ends with its sign
+        lines = [re.sub(r"(\s)(# \S*)(.*)$", comment, line) for line in lines]
+        shown = (re.sub(r"(?<=\s)(--[\w.-]+)", r'<span class="flag">\1</span>', line) for line in lines)
         return "<code>" + "".join(f'<span class="command">{line}\n</span>' for line in shown) + "</code>"
 
+    if page.file.src_uri == "reference.md":  # under the name that users write
+        html = re.sub(r'(id="charm\.tasks\.load".*?<span class="nf">)load', r"\1tasks", html, count=1, flags=re.DOTALL)
     return re.sub(r"<code>([^<]*)</code>(?=</pre>)", marked, html)
 
 
@@ -229,7 +237,7 @@ def base_page() -> str:
     about = (
         f"<code>{solve['command']}</code>, one run (<a href='../files/{record}'>"
         f"record</a>, <a href='{log}'>log</a>). The weights were trained before in {seconds} s "
-        f"(<a href='../files/charm/released/base/README.md'>how</a>): {dollars:.2f} dollars for both."
+        f"(<a href='../model_base.html'>how</a>): {dollars:.2f} dollars for both."
     )
     return page.replace('<div class="cards">', f'<p class="soft">{about}</p><div class="cards">', 1)
 

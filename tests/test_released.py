@@ -13,7 +13,7 @@ import torch
 from benchmarks.records import read_record
 from charm.arc.presets import preset
 from charm.cli import main
-from charm.models.model import CharmModel
+from charm.models.model import CARD, CharmModel
 from charm.models.writer.network import Writer
 from charm.paths import RELEASED, released_model
 from charm.runs.checkpoint import folder_of, steps_of
@@ -35,6 +35,14 @@ def test_it_is_a_run_of_the_preset() -> None:
     config = read_config(SPEEDRUN)
     assert config == preset("speedrun")
     assert steps_of(SPEEDRUN) == [config.steps]
+
+
+@pytest.mark.parametrize("name", ["base", "speedrun"])
+def test_its_card_begins_as_that_of_an_export(name: str) -> None:
+    """The hub reads license, library and tags there."""
+    front = CARD.read_text().partition("# {name}")[0]
+    assert front.startswith("---\n")
+    assert (RELEASED / name / "README.md").read_text().startswith(front)
 
 
 def test_its_weights_are_those_that_training_wrote() -> None:

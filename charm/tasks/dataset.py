@@ -173,7 +173,7 @@ def assemble(tasks: TaskSet, config: DataConfig, instances: Instances | None = N
     times = {"train": 1, "evaluate": config.evaluate_repeats, "auxiliary": config.auxiliary_repeats}
     for role, task in roles:
         rows = instances.add(task.id, _views(config, role, task, pool))
-        visible = task.train if role == "evaluate" else task.pairs
+        visible = [pair for pair in task.pairs if pair.output is not None]  # `asked` has no outputs of tests
         repeats = times[role] * (max(1, round(config.views / len(rows))) if config.balanced else 1)
         # Each pair has the canvas it needs; all of a task that is asked have the task's.
         bound = longest_side(task) if role == "evaluate" else 0

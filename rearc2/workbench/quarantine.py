@@ -81,9 +81,16 @@ def quarantine_page(found: dict[str, list[str]], checked: int) -> str:
         "",
         "The builder drops every rejected pair, so all stored pairs are verified. A mismatch still means that the",
         "generator and the verifier do not agree on the rule. This page is written by `charm rearc2 quarantine`.",
-        "",
-        "| task | reasons |",
-        "|---|---|",
     ]
-    lines += [f"| {task} | {'; '.join(reasons)} |" for task, reasons in sorted(found.items())]
+    begin, end = f"2. {MISMATCH} in ", " attempts"
+    mismatches = {
+        task: reasons[0].removeprefix(begin).removesuffix(end)
+        for task, reasons in sorted(found.items())
+        if len(reasons) == 1 and reasons[0].startswith(begin)
+    }
+    if mismatches:
+        named = ", ".join(f"{task} ({count})" for task, count in mismatches.items())
+        lines += ["", f"**Only a {MISMATCH}** (in how many of all attempts): {named}.", "", "**The others:**"]
+    lines += ["", "| task | reasons |", "|---|---|"]
+    lines += [f"| {task} | {'; '.join(found[task])} |" for task in sorted(found.keys() - mismatches.keys())]
     return "\n".join(lines) + "\n"

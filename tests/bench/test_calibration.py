@@ -153,7 +153,7 @@ def test_from_a_solve_to_what_the_next_one_says(
 
 
 @pytest.mark.parametrize(
-    ("damage", "told"),
+    ("damage", "message"),
     [
         ("weights", "was not solved with the weights"),
         ("scores", "the votes give"),
@@ -164,7 +164,7 @@ def test_from_a_solve_to_what_the_next_one_says(
     ],
 )
 def test_what_does_not_hold_writes_nothing(
-    damage: str, told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    damage: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     out, model = solve(tmp_path, 0.5 if damage == "chance" else None), tmp_path / "model"
     scores, log = out.with_suffix(".scores.json"), out.with_suffix(".votes.jsonl")
@@ -180,7 +180,7 @@ def test_what_does_not_hold_writes_nothing(
         (tmp_path / "tasks" / "t7.json").unlink()
     if damage == "missing":
         scores.unlink()
-    with pytest.raises(SystemExit, match=told):
+    with pytest.raises(SystemExit, match=message):
         run(monkeypatch, out, tmp_path / "tasks", "--model", model)
     assert not (model / CALIBRATION).exists()
 

@@ -22,9 +22,10 @@ PAGES = (
 PROGRAMS = ("charm", "python", "torchrun", "make", "pip")
 
 # The shell expands variables, globs and loops and drops comments, but the programs only print how they were called.
-# `srun` and `scontrol` stand for a SLURM allocation of one machine.
+# `srun` and `scontrol` stand for a SLURM allocation of one machine. Nothing is cloned.
 PREAMBLE = "".join(f'{name}() {{ printf "%s\\0" {name} "$@"; echo; }}\n' for name in PROGRAMS) + (
     'srun() { "$@"; }\nscontrol() { echo localhost; }\nSLURM_NNODES=1 SLURM_JOB_NODELIST=localhost\n'
+    "git() { :; }\ncd() { :; }\n"
 )
 
 

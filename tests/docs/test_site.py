@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import unquote
 
 import pytest
 
@@ -52,6 +53,7 @@ def test_the_site_has_all_pages(site: Path) -> None:
     names = {f"charm.{name}" for name in set(dir(charm)) - {"__version__", "load_source", "memory"}}
     assert names <= shown  # under the names that users write
     assert not {"load", "api", "charm.tasks.load"} & shown
+    assert '<span class="nf">tasks</span>' in reference
     assert "See docs/" not in reference
     for options in (SolveOptions(), WriterRecipe(), ArcEvaluation()):
         for name in vars(options):
@@ -65,6 +67,18 @@ def test_the_site_has_all_pages(site: Path) -> None:
     assert 'href="../gallery.html"' in (site / "gallery/base.html").read_text()
     assert 'href="gallery.html"' in (site / "rearc2-gallery.html").read_text()
     assert ".md</a>" not in (site / "reproduce.html").read_text()
+
+
+def test_links_lead_somewhere(site: Path) -> None:
+    """In all pages, the generated ones too. 404.html alone is for a server."""
+    missing = []
+    for page in set(site.rglob("*.html")) - {site / "404.html"}:
+        for link in set(re.findall(r"""(?:href|src)=["'](?![a-z]+:|#|//)([^"']+)["']""", page.read_text())):
+            path, _, anchor = unquote(link).partition("#")
+            target = page.parent / path
+            if not target.is_file() or (anchor and f'id="{anchor}"' not in target.read_text()):
+                missing.append(f"{page.relative_to(site)}: {link}")
+    assert missing == []
 
 
 def test_a_notebook_is_shown_with_its_outputs(site: Path) -> None:
@@ -82,6 +96,10 @@ def test_it_works_without_a_server(site: Path, page: Page) -> None:
     page.goto((site / "train.html").as_uri())
     cut = "[...document.querySelectorAll('pre')].filter(one => one.scrollWidth > one.clientWidth + 1).length"
     assert page.evaluate(cut) == 0
+    for name in ("index", "compared", "speedrun"):  # all columns of their tables are in view
+        page.goto((site / f"{name}.html").as_uri())
+        assert page.evaluate(cut.replace("pre", ".md-typeset__scrollwrap")) == 0
+        assert page.locator("table").count()
 
 
 def test_a_broken_link_is_an_error(tmp_path: Path) -> None:

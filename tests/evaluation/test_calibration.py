@@ -161,7 +161,7 @@ def test_a_hash_of_weights_is_of_their_values(model: CharmModel, tmp_path: Path)
 
 
 @pytest.mark.parametrize(
-    ("name", "value", "told"),
+    ("name", "value", "message"),
     [
         ("ahead", [{"share": 0.5, "right": 3, "of": 2}], "3 of 2 right"),
         ("ahead", [{"share": 1.5, "right": 1, "of": 2}], "share of 1.5"),
@@ -172,10 +172,10 @@ def test_a_hash_of_weights_is_of_their_values(model: CharmModel, tmp_path: Path)
         ("more", 1, "no field 'more'"),
     ],
 )
-def test_a_damaged_record_is_refused(name: str, value: object, told: str, model: CharmModel, tmp_path: Path) -> None:
+def test_a_damaged_record_is_refused(name: str, value: object, message: str, model: CharmModel, tmp_path: Path) -> None:
     model.save(tmp_path)
     write_sealed(tmp_path / CALIBRATION, {**to_json(COUNTED), name: value})
-    with pytest.raises(CharmError, match=told) as caught:
+    with pytest.raises(CharmError, match=message) as caught:
         calibration_of(CharmModel.from_pretrained(tmp_path), "auto")
     assert CALIBRATION in str(caught.value)
     content = (tmp_path / CALIBRATION).read_text().replace("all tasks", "few tasks")

@@ -67,7 +67,7 @@ def test_votes_that_nobody_judged_keep_what_their_writer_thought() -> None:
     late = votes(c1=2)
     pooled, found = pool_opinions([Opinion(late, {}, table(7))])
     assert probability(pooled.logit_V).tolist() == [0.5, 0.5]
-    assert not len(found.candidates)  # a candidate that nobody judged has no weight
+    assert not len(found.candidates)  # a candidate that was not judged has no weight
 
 
 def test_one_model_that_found_nothing_ranks_as_its_votes_do() -> None:

@@ -49,7 +49,7 @@ def test_blocks_that_are_officially_centred_and_generated_off_centre_are_listed(
 
 
 def the_odd_one(rng: Random, own_color: bool) -> Pair:
-    """Three bars, of which the longest is the answer; it may have a colour of its own."""
+    """Three bars, of which the longest is the answer; it may be the only one of its colour."""
     before = np.zeros((9, 9), np.uint8)
     colors = [3, 4, 4] if own_color else rng.choice([[3, 4, 4], [4, 3, 4], [4, 4, 3], [4, 4, 4]])
     for row, length, color in zip(rng.sample([0, 2, 4, 6, 8], 3), (5, 3, 2), colors, strict=True):

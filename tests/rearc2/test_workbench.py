@@ -272,8 +272,9 @@ def test_rearc_tasks_that_fail_are_told_with_the_reason(toy_wheel: tuple[Path, s
     assert any(text.startswith("2. generator exception in") for text in faults)
     assert any(text.startswith("2. illegal grid in") for text in faults)
     assert reasons("00000004", right)[0].startswith("2. 6 of 40 pairs")
-    page = quarantine_page({"00000002": faults}, 5)
-    assert "1 of 5 Re-ARC tasks" in page
+    page = quarantine_page({"00000002": faults, "00000003": ["2. verifier mismatch in 1 of 40 attempts"]}, 5)
+    assert "2 of 5 Re-ARC tasks" in page
+    assert "**Only a verifier mismatch** (in how many of all attempts): 00000003 (1 of 40)." in page
     assert f"| 00000002 | {'; '.join(faults)} |" in page
 
 

@@ -110,6 +110,15 @@ def test_tasks_are_blinded_as_they_are_loaded_and_again_as_they_are_assembled(co
     assert len(assemble(TaskSet(train=(task,)), replace(config, views=1000)).instances) == 1 + 9 * 8
 
 
+def test_a_pair_without_an_output_is_not_trained_on(config: DataConfig) -> None:
+    """A task to be solved, in a folder to train on, has test inputs alone."""
+    (task, *_) = load_source(config.train[0]).tasks
+    data = assemble(TaskSet(train=(task.blind(),)), config)
+    assert data.manifest["pairs"] == len(task.train) < len(task.pairs)
+    whole = assemble(TaskSet(train=(task,)), config)
+    assert whole.manifest["pairs"] == len(task.pairs)
+
+
 def test_training_split_protocol_keeps_test_pairs_for_the_questions(config: DataConfig) -> None:
     split = replace(config, train=(), evaluate=config.train, auxiliary=(), evaluate_repeats=1)
     data = load_dataset(split)

@@ -22,7 +22,7 @@ from charm.tasks.canvas import BOUNDARY
 from charm.tasks.sequences import END, SEQUENCE_VOCABULARY, Pack
 from tests.toy.writer import asked_writer, make_pack, trained_like
 
-LONGEST = 4  # tokens of an answer: 14 + 14^2 + 14^3 of them go on
+LONGEST = 4  # tokens of an answer: 14 + 14^2 + 14^3 of them continue
 
 
 class Brief(Writer):
