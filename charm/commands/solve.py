@@ -78,6 +78,7 @@ def solve(
     from charm.paths import model_at
     from charm.runs.checkpoint import newest_checkpoint
     from charm.solving import solver as solving
+    from charm.solving.benchmarking import require_free
     from charm.solving.scores import measured
     from charm.solving.submission import SubmissionInProgress, only_solve, write_sets
     from charm.tasks.reading import skipped_lines, unusable_tests
@@ -95,6 +96,8 @@ def solve(
     for reason in skipped_lines(skipped):
         say(reason)
     path = out or _submission_name(loaded)
+    if format == "arc-agi-benchmarking":
+        require_free(path.with_suffix(""), loaded)
     devices = solving.solve_devices(device, len(loaded))
     options = changed(options, budget=_budget(budget, seconds, len(loaded), devices))
     empty = unusable_tests(tasks, skipped) if skipped and not (choose or skip or largest) else {}
