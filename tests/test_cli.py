@@ -141,6 +141,14 @@ def test_bad_input_is_told_in_one_sentence(tmp_path: Path, capsys: pytest.Captur
     )
     assert "optimizer.lr must be a finite number" in fails("train", "arc1", "--optimizer.lr", "nan", capsys=capsys)
     assert "must end in .png" in fails("rearc2", "facts", "00dbd492", "--png", str(tmp_path / "x.txt"), capsys=capsys)
+    for words, ending in (
+        (("data", "show", "007bbfb7", "--svg"), ".svg"),
+        (("data", "show", "007bbfb7", "--png"), ".png"),
+        (("report", str(tmp_path), "--out"), ".html"),
+        (("car", "export", "--out"), ".jsonl"),
+    ):
+        assert f"must end in {ending}" in fails(*words, str(broken), capsys=capsys)
+        assert broken.read_text() == "{"
     (tmp_path / "config.json").write_text(json.dumps(to_json(preset("quickstart"))))
     assert "no protocol 'best'" in fails("eval", str(tmp_path), "--protocol", "best", capsys=capsys)
     (tmp_path / "config.json").write_text('{"domain": "chess"}')

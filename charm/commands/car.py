@@ -12,6 +12,7 @@ from charm.automata.rules import evolve, parse_rule
 from charm.commands.parsing import Commands
 from charm.commands.shared import Data, Device, Json, RunData, Switch, flag, output
 from charm.drawing import terminal
+from charm.files import require_ending
 from charm.paths import data_dir
 from charm.progress import bar
 
@@ -113,6 +114,7 @@ def export(
     from charm.automata.prompts import ATTEMPTS
     from charm.automata.prompts import export as write_prompts
 
+    require_ending(out, "a file of prompts", ".jsonl")
     count = write_prompts(out, read_benchmark(data_dir(data) / "car"), puzzles, demonstrations)
     terminal.show(f'{out}: {count} prompts; answer each {ATTEMPTS} times, in lines {{"id": ..., "answer": ...}}')
 
