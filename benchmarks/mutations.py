@@ -690,20 +690,20 @@ MUTATIONS = (
     # What an audit's mutations survived: the numbers behind the ranking, and votes.
     Mutation(
         "a candidate's likelihood is the mean of probabilities",
-        "mean_K = np.minimum(np.nanmean(likely_KJ.astype(np.float64), axis=1), -1e-12)",
-        "mean_K = np.minimum(np.log(np.nanmean(np.exp(likely_KJ.astype(np.float64)), axis=1)), -1e-12)",
+        "logit_K = log_odds(np.nanmean(likely_KJ.astype(np.float64), axis=1))",
+        "logit_K = log_odds(np.log(np.nanmean(np.exp(likely_KJ.astype(np.float64)), axis=1)))",
         ("test_judging.py",),
     ),
     Mutation(
         "a candidate is as likely as its surest judge says",
-        "mean_K = np.minimum(np.nanmean(likely_KJ.astype(np.float64), axis=1), -1e-12)",
-        "mean_K = np.minimum(np.nanmax(likely_KJ.astype(np.float64), axis=1), -1e-12)",
+        "logit_K = log_odds(np.nanmean(likely_KJ.astype(np.float64), axis=1))",
+        "logit_K = log_odds(np.nanmax(likely_KJ.astype(np.float64), axis=1))",
         ("test_judging.py",),
     ),
     Mutation(
         "likelihoods are not turned into log-odds",
-        "logit_K = mean_K - np.log(-np.expm1(mean_K))",
-        "logit_K = mean_K",
+        "return log_p - np.log(-np.expm1(log_p))",
+        "return log_p",
         ("test_judging.py",),
     ),
     Mutation(
