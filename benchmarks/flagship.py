@@ -32,6 +32,7 @@ import argparse
 import json
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -129,6 +130,8 @@ class Variant:
     data: Dataset
     update: Callable[[float], dict[str, Tensor]]
     probe: Callable[[], Line]
+    averaged: Callable[[], AbstractContextManager[None]] = nullcontext
+    """Within it the model has the weights that are measured and saved."""
 
 
 def writer_of(model: CharmModel) -> Writer:
@@ -261,7 +264,7 @@ def train_variant(
         anchor(job.learner, held)
     job.compile()
     job.model.trained_by = {"domain": config.domain, **to_json(config)}
-    return Variant(job.model, data, lambda passed: job.learner.update(passed), lambda: {})
+    return Variant(job.model, data, lambda passed: job.learner.update(passed), lambda: {}, job.average.applied)
 
 
 class Anchor(Form):
@@ -406,6 +409,7 @@ def fresh_pairs(tasks: set[str]) -> dict[str, list[Pair]]:
 
 
 LARGE = {"width": 512, "heads": 8}
+FLAGGED: dict[str, Any] = {"memory": {"colors": "flagged"}, "data": {"augment": "own-colors"}}
 VARIANTS: dict[str, Any] = {
     "solve": solved(),
     "solve-16": solved(views=16),
@@ -429,7 +433,7 @@ VARIANTS: dict[str, Any] = {
     "float32-head": cooked(reasoner={"recipe": ("float32-head",)}),
     "narrow-task": cooked(memory={"task_width": 32}),
     "slow-task": cooked(optimizer={"factor_lr": 3e-3}),
-    "flagged": cooked(memory={"colors": "flagged"}, data={"augment": "own-colors"}),
+    "flagged": cooked(**FLAGGED),
     "own-colors": cooked(data={"augment": "own-colors"}),
     "twice": cooked(reasoner={"layers": 4, "recurrences": 2}),
     "changed": cooked("~"),
@@ -437,6 +441,8 @@ VARIANTS: dict[str, Any] = {
     "heavy": cooked("heavy-", memory={"task_width": 32}),
     "large": cooked(reasoner=LARGE),
     "large-more": cooked("", reasoner=LARGE),
+    "large-flagged": cooked(reasoner=LARGE, **FLAGGED),
+    "large-flagged-more": cooked("", reasoner=LARGE, **FLAGGED),
 }
 
 
@@ -466,14 +472,17 @@ def learn(name: str, options: argparse.Namespace) -> None:
                     torch.cuda.synchronize()  # the clock counts work that is done
             if probes and passed >= probes[0]:
                 probes = probes[1:]
-                lines.append(line_of(variant, passed, updates, losses))
+                with variant.averaged():
+                    lines.append(line_of(variant, passed, updates, losses))
+                    variant.model.save(out / f"weights-{updates}", dtype=torch.bfloat16)
                 show(name, lines[-1])
                 losses = []
-                variant.model.save(out / f"weights-{updates}", dtype=torch.bfloat16)
         if here.device.type == "cuda":
             torch.cuda.synchronize()
         took = time.monotonic() - began
-        lines.append(line_of(variant, 1.0, updates, losses))
+        with variant.averaged():
+            lines.append(line_of(variant, 1.0, updates, losses))
+            variant.model.save(out / "weights", dtype=torch.bfloat16)
         show(name, lines[-1])
         record = {
             "variant": name,
@@ -484,7 +493,6 @@ def learn(name: str, options: argparse.Namespace) -> None:
             "lines": lines,
         }
         write_atomically(out / "record.json", json.dumps(record) + "\n")
-        variant.model.save(out / "weights", dtype=torch.bfloat16)
         print(f"{name}: written", flush=True)
 
 

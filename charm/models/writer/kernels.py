@@ -29,9 +29,9 @@ from torch import Tensor
 
 # Queries and keys of a block; whether blocks that need a mask have a loop of their own (2) or share one (1); and how
 # the compiler arranges the loop. `benchmarks/writer_attention.py` times them on an H200.
-FORWARD = {"QUERIES": 128, "KEYS": 64, "LOOPS": 1, "num_warps": 8, "num_stages": 3}
-BACKWARD_QUERIES = {"QUERIES": 128, "KEYS": 64, "LOOPS": 1, "num_warps": 8, "num_stages": 2}
-BACKWARD_KEYS = {"QUERIES": 64, "KEYS": 128, "LOOPS": 1, "num_warps": 8, "num_stages": 2}
+FORWARD = {"QUERIES": 64, "KEYS": 64, "LOOPS": 1, "num_warps": 4, "num_stages": 3}
+BACKWARD_QUERIES = {"QUERIES": 64, "KEYS": 64, "LOOPS": 1, "num_warps": 4, "num_stages": 3}
+BACKWARD_KEYS = {"QUERIES": 64, "KEYS": 64, "LOOPS": 1, "num_warps": 4, "num_stages": 3}
 TURN_TOKENS = 32  # of a program that turns queries and keys
 
 
