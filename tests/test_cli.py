@@ -146,6 +146,7 @@ def test_bad_input_is_told_in_one_sentence(tmp_path: Path, capsys: pytest.Captur
         (("data", "show", "007bbfb7", "--png"), ".png"),
         (("report", str(tmp_path), "--out"), ".html"),
         (("car", "export", "--out"), ".jsonl"),
+        (("rearc2", "quarantine", "--out"), ".md"),
     ):
         assert f"must end in {ending}" in fails(*words, str(broken), capsys=capsys)
         assert broken.read_text() == "{"
