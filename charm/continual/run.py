@@ -481,7 +481,8 @@ class StreamJob(Job):
         if not self.method.restores and not (self.out / "model").is_dir():
             write_model(self.model, self.out / "model", torch.float32)
         write_matrices(self.out)
-        write_result(self.out / "result.json", summarize(self.out), self.out)
+        found = {**summarize(self.out), "source_sha256": self.stream.source_sha256}
+        write_result(self.out / "result.json", found, self.out)
 
 
 def _base_questions(config: DataConfig, count: int, evaluated: bool) -> DataConfig:
