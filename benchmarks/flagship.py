@@ -55,7 +55,7 @@ from charm.models.writer.config import WriterConfig
 from charm.models.writer.network import Writer
 from charm.paths import data_dir, released_model
 from charm.runs.settings import TrainConfig, solving_config
-from charm.runs.votes import merge
+from charm.runs.votes import COLUMNS, merge
 from charm.solving.options import SolveOptions, WriterRecipe
 from charm.solving.solution import CANDIDATES
 from charm.solving.solver import choose
@@ -431,6 +431,7 @@ VARIANTS: dict[str, Any] = {
     "film-only": cooked(reasoner={"recipe": ("film-only",)}),
     "root-loss": cooked(reasoner={"recipe": ("root-loss",)}),
     "float32-head": cooked(reasoner={"recipe": ("float32-head",)}),
+    "tiny": cooked(reasoner={"width": 32, "heads": 2, "layers": 1}),  # to try the commands on a CPU
     "narrow-task": cooked(memory={"task_width": 32}),
     "slow-task": cooked(optimizer={"factor_lr": 3e-3}),
     "flagged": cooked(**FLAGGED),
@@ -509,7 +510,8 @@ def show(name: str, line: Line) -> None:
 def vote(options: argparse.Namespace) -> None:
     """Score the votes of a variant's weights on evaluated tasks, ranked as `charm solve` ranks them.
 
-    The weights in other folders vote together with them. With a search, the same votes are scored with and without it.
+    The weights in other folders vote as well, alone and together with them. With a search, the same votes are scored
+    with and without it.
     """
     folder, views, least = options.folder, options.views, options.search
     tasks = choose(list(load_source(EVALUATED).tasks), options.count, skip=options.skip)
@@ -524,10 +526,9 @@ def vote(options: argparse.Namespace) -> None:
         without=(),
     )
     folders = [folder, *options.others]
-    names = "+".join(each.name for each in folders)
     with place(options.device) as here:
         began, searching, contested_tasks = time.monotonic(), 0.0, 0
-        opinions: list[Opinion] = []
+        voters: list[tuple[CharmModel, Dataset, Opinion]] = []
         searched: list[Opinion] = []
         for each in folders:
             model = CharmModel.from_pretrained(each / "weights", here.device)
@@ -536,32 +537,56 @@ def vote(options: argparse.Namespace) -> None:
             judgements: Judgements = {}
             (votes,) = predict(Request(model, data, (1,), views, judgements=judgements), here).values()
             judges = min(views, JUDGES)
-            for other in opinions:
+            opinion = Opinion(votes, judgements, merge([]).candidates)
+            keep(opinion, each / f"opinion_{views}.npz")
+            score([opinion], data, tasks, each / f"votes_{views}.json", each.name, time.monotonic() - began)
+            for other_model, other_data, other in voters:
                 log_likelihoods(model, data, other.votes.candidates, judges, judgements)
-            opinions.append(Opinion(votes, judgements, merge([]).candidates))
+                log_likelihoods(other_model, other_data, votes.candidates, judges, other.judgements)
+            voters.append((model, data, opinion))
+            opinions = [one for _, _, one in voters]
             if least:
                 before = time.monotonic()
                 open_Q = contested(pool_opinions(opinions)[0], len(data.questions))
                 found = search_answers(model, data, open_Q, least)
                 log_likelihoods(model, data, found, judges, judgements)
-                for other in searched:
-                    log_likelihoods(model, data, other.found, judges, judgements)
+                for earlier in searched:
+                    log_likelihoods(model, data, earlier.found, judges, judgements)
                 searched.append(Opinion(votes, judgements, found))
                 contested_tasks = max(contested_tasks, len({data.questions[n].task_id for n in open_Q.tolist()}))
                 searching += time.monotonic() - before
-        seconds = time.monotonic() - began - searching
-        with_others = "".join(f"_{each.name}" for each in options.others)
-        found_by = {"": (opinions, seconds)}
+        seconds = time.monotonic() - began
+        names, with_others = "+".join(each.name for each in folders), "".join(f"_{one.name}" for one in options.others)
+        if options.others:
+            score(opinions, data, tasks, folder / f"votes_{views}{with_others}.json", names, seconds - searching)
         if least:
-            found_by["_searched"] = (searched, seconds + searching)
             print(f"{contested_tasks} contested tasks, {sum(len(one.found) for one in searched)} answers found")
-        for kind, (some, took) in found_by.items():
-            scores = {rule: scores_of(some, data, tasks, rule) for rule in ("likelihood", "likelihood alone")}
-            for rule, (metrics, _) in scores.items():
-                numbers = {f"pass@{k}": round(100 * metrics[f"pass@{k}"], 2) for k in (1, 2, 1000)}
-                print(f"{names}{kind}, {rule}: {json.dumps(numbers)} in {took:.1f} s", flush=True)
-            record = {"folder": names + kind, "views": views, "seconds": took, **scores["likelihood"][1]}
-            write_atomically(folder / f"votes_{views}{with_others}{kind}.json", json.dumps(record) + "\n")
+            path = folder / f"votes_{views}{with_others}_searched.json"
+            score(searched, data, tasks, path, f"{names}_searched", seconds)
+
+
+def score(opinions: Sequence[Opinion], data: Dataset, tasks: list[Task], path: Path, name: str, seconds: float) -> None:
+    """Print the scores of pooled opinions by two rules, and write those of the usual one."""
+    scores = {rule: scores_of(opinions, data, tasks, rule) for rule in ("likelihood", "likelihood alone")}
+    for rule, (metrics, _) in scores.items():
+        numbers = {f"pass@{k}": round(100 * metrics[f"pass@{k}"], 2) for k in (1, 2, 1000)}
+        print(f"{name}, {rule}: {json.dumps(numbers)} after {seconds:.1f} s", flush=True)
+    record = {"folder": name, "views": data.config.views, "seconds": seconds, **scores["likelihood"][1]}
+    write_atomically(path, json.dumps(record) + "\n")
+
+
+def keep(opinion: Opinion, path: Path) -> None:
+    """Write votes and what the views think of candidates, so that they can be ranked again without a GPU."""
+    judged = [(*name, likely) for name, likely in opinion.judgements.items()]
+    question_J, hash_J, row_J, likely_J = zip(*judged, strict=True) if judged else ((), (), (), ())
+    np.savez_compressed(
+        path,
+        **dict(zip(COLUMNS, opinion.votes.columns(), strict=True)),  # type: ignore[arg-type]
+        judged_question=np.array(question_J, np.int32),
+        judged_hash=np.array(hash_J, np.uint64),
+        judged_row=np.array(row_J, np.int32),
+        judged_likelihood=np.array(likely_J, np.float32),
+    )
 
 
 def scores_of(

@@ -57,7 +57,8 @@ class Packs(Examples):
         self.keys: Keys = data.keys().to(device)
         ahead = np.arange(LOOK_AHEAD)
         shortest = min(self._lengths(stream, ahead)[1].mean() for stream in self.streams)
-        self.room = max(math.ceil(SPARE * tokens / shortest), LEAST_ROOM)
+        # A power of two: groups of tasks then share few shapes, each of which is compiled once.
+        self.room = 1 << (max(math.ceil(SPARE * tokens / shortest), LEAST_ROOM) - 1).bit_length()
         self.taken = [0] * len(drawn)  # sequences that this process has taken from its share of each stream
         self.row_N = torch.zeros(self.room, dtype=torch.long, device=device)
         self.pack = pack_pairs(self.bank, self.keys, self.row_N, self.row_N, self.row_N, tokens)  # an empty one
