@@ -266,7 +266,7 @@ class Stages:
         self.turned = kernels.turn_parts(self.qkv, self.turn)
         table = self.table("FORWARD", kernels.FORWARD)
         self.out, self.lse = kernels.forward_pass(self.turned, self.qkv, table, kernels.FORWARD)
-        self.read = kernels.Read(self.turned, self.qkv, self.turn, self.dout, torch.empty_like(self.qkv))
+        self.read = kernels.BackwardInputs(self.turned, self.qkv, self.turn, self.dout, torch.empty_like(self.qkv))
         table = self.table("BACKWARD_QUERIES", kernels.BACKWARD_QUERIES)
         self.sums = kernels.backward_queries(self.read, table, self.out, self.lse, kernels.BACKWARD_QUERIES)
         if exact:

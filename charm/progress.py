@@ -10,7 +10,7 @@ import math
 import re
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, TypeVar
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from rich.progress import Progress
 
 Item = TypeVar("Item")
+Echo = Callable[[str], None]  # such as `say`
 
 # Control characters but for newline and tab, marks that turn the direction of text, and bytes that are not UTF-8.
 UNSAFE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")

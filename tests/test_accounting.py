@@ -18,7 +18,6 @@ from charm.memory import CoSE
 from charm.models.canvas.backbone import count_parameters
 from charm.models.canvas.config import HRM, TRM, CanvasConfig
 from charm.models.model import CharmModel, ModelConfig
-from charm.paper.counts import ARC1_REARC
 from charm.tasks.augment import draw_views
 from charm.tasks.dataset import DataConfig
 from charm.tasks.instances import Instances
@@ -97,7 +96,7 @@ def test_params_of_a_preset(capsys: pytest.CaptureFixture[str]) -> None:
     assert (found["backbone"], found["backbone_without_initial_state"]) == (13_663_233, 13_662_721)
     assert (found["memory"], found["total"]) == (29_879_328, 43_542_561)
     assert (found["puzzles"], found["rows"]) == (960, 876_705)
-    assert ARC1_REARC in found["rows_from"]
+    assert "ARC-AGI-1 + Re-ARC" in found["rows_from"]
     params("arc1")
     text = capsys.readouterr().out
     assert "43,542,561" in text

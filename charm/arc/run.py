@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -19,6 +18,7 @@ from charm.memory import RowTable
 from charm.memory.sharding import shard_rows
 from charm.models.model import CharmModel
 from charm.paths import model_at
+from charm.progress import Echo
 from charm.runs.checkpoint import newest_checkpoint, steps_of
 from charm.runs.folder import differences_text
 from charm.runs.settings import TrainConfig, read_config
@@ -31,9 +31,7 @@ from charm.training.engine import Engine
 from charm.training.job import ReasonerJob
 
 
-def arc_job(
-    config: TrainConfig, place: Place, say: Callable[[str], None] = print, data: Dataset | None = None
-) -> ReasonerJob:
+def arc_job(config: TrainConfig, place: Place, say: Echo = print, data: Dataset | None = None) -> ReasonerJob:
     """Prepare data and model as the configuration says, and votes on the evaluated tasks; `data` are other data."""
     data = load_dataset(config.data) if data is None else data
     model = CharmModel(config.reasoner, config.memory, ArcKey(data.instances), config.seed)
@@ -50,12 +48,7 @@ def arc_job(
 
 
 def train(
-    config: TrainConfig,
-    out: Path,
-    place: Place,
-    resume: bool = False,
-    say: Callable[[str], None] = print,
-    data: Dataset | None = None,
+    config: TrainConfig, out: Path, place: Place, resume: bool = False, say: Echo = print, data: Dataset | None = None
 ) -> Engine[ReasonerJob]:
     """Train a run in the folder `out`; see `charm.training.engine.train`."""
     # A run that continues from its own checkpoint no longer needs the model that it started from.

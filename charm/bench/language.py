@@ -20,6 +20,7 @@ import numpy as np
 import torch
 
 from charm.bench.training import ceiling_line, machine_and_ceiling, peak_gib, seconds_each
+from charm.config import at_least
 from charm.devices import Place
 from charm.errors import CharmError
 from charm.language.config import LMConfig
@@ -73,18 +74,13 @@ class LMBench:
     """How long each number is timed."""
 
     def __post_init__(self) -> None:
-        if self.batch < 0 or self.device_rows < 0 or self.seconds <= 0:
-            raise CharmError(
-                f"batch and device_rows must be >= 0 and seconds must be positive; "
-                f"got {self.batch}, {self.device_rows} and {self.seconds}"
-            )
+        at_least(0, self, "batch", "device_rows")
+        if self.seconds <= 0:
+            raise CharmError(f"seconds must be positive, got {self.seconds}")
 
 
 def measure_lm(presets: Sequence[str], options: LMBench, place: Place) -> list[dict[str, Any]]:
-    """Time updates of the presets one after the other.
-
-    Every step is reported: compiling a deep model takes long, and earlier measurements must not be lost.
-    """
+    """Time updates of the presets in turn, each reported at once: compiling the next one may take long, and fail."""
     found: list[dict[str, Any]] = []
     with tempfile.TemporaryDirectory() as scratch:
         for name in presets:
@@ -105,25 +101,16 @@ def measure_lm(presets: Sequence[str], options: LMBench, place: Place) -> list[d
                 each = seconds_each(partial(job.update, 0), options.seconds)
                 loss = float(job.update(0)["loss"])
             except torch.OutOfMemoryError as error:
-                raise CharmError(
-                    f"{name} with {rows} rows at once does not fit in the memory of "
-                    f"{place.describe()}; lower --device-rows"
-                ) from error
+                problem = f"{name} with {rows} rows at once does not fit in the memory of {place.describe()}"
+                raise CharmError(f"{problem}; lower --device-rows") from error
             if not math.isfinite(loss):  # a GPU multiplies such numbers faster than real ones
                 raise CharmError(f"{name}: the loss is {loss} after a few updates, so nothing was timed")
-            tflops = batch / each * flops(config) / 1e12
-            speed = {
-                "preset": name,
-                "tokens_per_second": batch / each,
-                "update_seconds": each,
-                "loss": loss,  # after the updates that were timed: of models that start alike, nearly the same
-                "cost": each / found[0]["update_seconds"] if found else 1.0,
-                "tflops": tflops,
-                "share": tflops / about["ceiling_tflops"],
-                "peak_gib": peak_gib(place.device),
-                **about,
-            }
-            found.append(speed)
+            # The loss after the updates that were timed is nearly the same for models that start alike.
+            speed = {"preset": name, "tokens_per_second": batch / each, "update_seconds": each, "loss": loss}
+            speed["cost"] = each / found[0]["update_seconds"] if found else 1.0
+            speed["tflops"] = batch / each * flops(config) / 1e12
+            speed["share"] = speed["tflops"] / about["ceiling_tflops"]
+            found.append({**speed, "peak_gib": peak_gib(place.device), **about})
             say(f"{name}: {speed['tokens_per_second']:,.0f} tokens/s, cost {speed['cost']:.3f}")
             del job
             gc.collect()  # so that the next one has the memory to itself
@@ -135,13 +122,10 @@ def measure_lm(presets: Sequence[str], options: LMBench, place: Place) -> list[d
 def bench_lm(names: Sequence[str], options: LMBench, place: Place) -> tuple[list[dict[str, Any]], Table, str]:
     with status(f"timing {', '.join(names)}"):
         found = measure_lm(names, options, place)
-    rows = [
-        (
-            *(one["preset"], f"{one['tokens_per_second']:,.0f}", f"{one['update_seconds'] * 1000:,.0f} ms"),
-            *(f"{one['cost']:.3f}", f"{one['tflops']:.3g}", f"{one['share']:.0%}"),
-            "" if one["peak_gib"] is None else f"{one['peak_gib']:.1f} GiB",
-        )
-        for one in found
-    ]
+    rows = []
+    for one in found:
+        speed = (one["preset"], f"{one['tokens_per_second']:,.0f}", f"{one['update_seconds'] * 1000:,.0f} ms")
+        shares = (f"{one['cost']:.3f}", f"{one['tflops']:.3g}", f"{one['share']:.0%}")
+        rows.append((*speed, *shares, "" if one["peak_gib"] is None else f"{one['peak_gib']:.1f} GiB"))
     columns = ("preset", "tokens/s", "update", "cost", "TFLOP/s", "of ceiling", "memory")
     return found, Table(columns, rows, "Training updates"), ceiling_line(found[0])

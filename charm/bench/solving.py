@@ -22,7 +22,6 @@ from charm.config import at_least
 from charm.devices import Place
 from charm.errors import CharmError
 from charm.evaluation.predict import Request, judge_votes, predict
-from charm.models.model import CharmModel
 from charm.paths import released_model
 from charm.progress import status
 from charm.runs.votes import Votes
@@ -35,7 +34,7 @@ from charm.tasks.sampling import SWAPS
 from charm.tasks.sequences import sequence_lengths
 from charm.tasks.sources import load_source
 
-Kernels = Literal["auto", "plain", "fused"]
+Kernels = Literal["auto", "plain"]
 BATCH_CPU = 128  # votes that a CPU is asked for at once
 
 
@@ -66,33 +65,32 @@ class SolveBench:
         return replace(self, tasks=self.tasks or tasks, views=self.views or views)
 
 
-def use_kernels(model: CharmModel, kernels: Kernels) -> None:
-    """Let a network compute with these kernels from now on."""
-    config: Any = model.reasoner.config
-    model.reasoner.config = replace(config, kernels=kernels)
+def measure(name: str, options: SolveBench, place: Place) -> dict[str, Any]:
+    """Measure "solve" or "votes", on a GPU beside the plain way."""
+    time_part = time_votes if name == "votes" else time_updates
+    found, votes = time_part(options, place, "auto")
+    if place.device.type != "cuda" or not options.compare:
+        return found
+    plain, others = time_part(options, place, "plain")
+    beside = {f"plain {part}": plain[part] for part in found if part.endswith(", s") or part in ("tokens/s", "hash")}
+    if votes and others:
+        beside["same votes"] = float((_voted(votes) == _voted(others)).mean())
+    return found | beside | {"ratio": found["tokens/s"] / plain["tokens/s"]}
 
 
-def beside_plain(found: dict[str, Any], plain: dict[str, Any], names: Sequence[str]) -> dict[str, Any]:
-    """Return what was found with these numbers of the plain way, and the ratio of both speeds."""
-    others = {f"plain {name}": plain[name] for name in (*names, "tokens/s")}
-    return found | others | {"ratio": found["tokens/s"] / plain["tokens/s"]}
+def _solver(place: Place, kernels: Kernels) -> Solver:
+    """Load the released model, to compute with these kernels."""
+    solver = Solver(released_model(), SolveOptions(), place)
+    config: Any = solver.model.reasoner.config
+    solver.model.reasoner.config = replace(config, kernels=kernels)
+    return solver
 
 
-def measure_solve(options: SolveBench, place: Place) -> dict[str, Any]:
-    """Time updates while unseen tasks are learned together, and how long the first takes to come."""
-    on_gpu = place.device.type == "cuda"
-    found = time_updates(options, place, "fused" if on_gpu else "auto")
-    if on_gpu and options.compare:
-        return beside_plain(found, time_updates(options, place, "plain"), ["first update, s"])
-    return found
-
-
-def time_updates(options: SolveBench, place: Place, kernels: Kernels) -> dict[str, float]:
-    """Time updates with these kernels. The first one's seconds begin when the model is loaded."""
+def time_updates(options: SolveBench, place: Place, kernels: Kernels) -> tuple[dict[str, Any], None]:
+    """Time updates while unseen tasks are learned together. The first one's seconds begin when the model is loaded."""
     tasks = [task.blind() for task in load_source("arc1/evaluation").tasks[: options.tasks]]
     began = time.perf_counter()
-    solver = Solver(released_model(), SolveOptions(), place)
-    use_kernels(solver.model, kernels)
+    solver = _solver(place, kernels)
     solver.start.prepare(tasks, SolveOptions().budget)
     learning = solver.start.adaptation()
     learning.update(0.1)
@@ -105,32 +103,19 @@ def time_updates(options: SolveBench, place: Place, kernels: Kernels) -> dict[st
     amount, unit = learning.examples.work
     tflops = work.size()[2] / each / 1e12
     learning.close()
-    return {"first update, s": first, "updates/s": 1 / each, f"{unit}/s": amount / each, "TFLOP/s": tflops}
+    return {"first update, s": first, "updates/s": 1 / each, f"{unit}/s": amount / each, "TFLOP/s": tflops}, None
 
 
-def measure_votes(options: SolveBench, place: Place) -> dict[str, Any]:
-    """Time the votes on training tasks."""
-    solver, on_gpu = Solver(released_model(), SolveOptions(), place), place.device.type == "cuda"
+def time_votes(options: SolveBench, place: Place, kernels: Kernels) -> tuple[dict[str, Any], Votes]:
+    """Time writing votes on training tasks, and judging alone; rates are of writing but for votes/s."""
+    solver, on_gpu = _solver(place, kernels), place.device.type == "cuda"
     data, model = solver.start.prepare(load_source("arc1/training").tasks[: options.tasks]), solver.model
     batch = solver.how.asked_at_once if on_gpu else BATCH_CPU
-    measured, found = time_votes(options, place, model, data, batch)
-    if not (on_gpu and options.compare):
-        return measured
-    use_kernels(model, "plain")
-    plain, others = time_votes(options, place, model, data, batch)
-    same = float((_voted(found) == _voted(others)).mean())
-    return beside_plain(measured, plain, ["writing, s", "judging, s", "hash"]) | {"same votes": same}
-
-
-def time_votes(
-    options: SolveBench, place: Place, model: CharmModel, data: Dataset, batch: int
-) -> tuple[dict[str, Any], Votes]:
-    """Time writing, and judging alone; return the votes as well. Rates are of writing but for votes/s."""
 
     def vote(views: int) -> Votes:
         return predict(Request(model, data, (1,), views, batch), place)[1]
 
-    if place.device.type == "cuda":
+    if on_gpu:
         vote(1)  # builds kernels
     runs = []
     for _ in range(options.repeats):
@@ -145,15 +130,11 @@ def time_votes(
     counting: Any = model.config.reasoner
     operations, _ = counting.flops(torch.from_numpy(asked_V + answer_V), torch.from_numpy(asked_V))
     writing = max(seconds - judging, 1e-9)
-    return {
-        "seconds": seconds,
-        "writing, s": writing,
-        "judging, s": judging,
-        "votes/s": len(found) / seconds,
-        "tokens/s": int(answer_V.sum()) / writing,
-        "TFLOP/s": operations / writing / 1e12,
-        "hash": hashlib.sha256(np.sort(found.job_V).tobytes() + _voted(found).tobytes()).hexdigest()[:12],
-    }, found
+    measured: dict[str, Any] = {"seconds": seconds, "writing, s": writing, "judging, s": judging}
+    measured |= {"votes/s": len(found) / seconds, "tokens/s": int(answer_V.sum()) / writing}
+    measured["TFLOP/s"] = operations / writing / 1e12
+    measured["hash"] = hashlib.sha256(np.sort(found.job_V).tobytes() + _voted(found).tobytes()).hexdigest()[:12]
+    return measured, found
 
 
 def _voted(votes: Votes) -> npt.NDArray[np.uint64]:
@@ -178,7 +159,7 @@ def bench_solving(names: Sequence[str], options: SolveBench, place: Place) -> tu
     options = options.sized(place)
     for name in names:
         with status(f"timing {name}"):
-            found[name] = measure_votes(options, place) if name == "votes" else measure_solve(options, place)
+            found[name] = measure(name, options, place)
     about = machine_and_ceiling(place, "bfloat16" if place.device.type == "cuda" else "float32")
     if place.device.type != "cpu":  # where updates may use a faster library than this product
         for some in found.values():

@@ -8,7 +8,7 @@ forward one, nothing that is computed again. They are set against a large matrix
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -63,22 +63,14 @@ def measure_job(
             job.close()
     except torch.OutOfMemoryError as error:
         raise CharmError(f"a batch of {config.batch} does not fit in the memory of {place.describe()}") from error
-    speeds = {}
+    batch, unit = job.work
+    found = {"preset": name, "canvas": canvas if sides[0]["side"] else "none", "batch": batch, "unit": unit}
+    found["kernels"] = job.model.reasoner.kernels_in_use()
     for part in ("training", "forward"):  # over all canvas sizes, each as often as training meets it
-        speeds[part] = 1 / sum(one["share"] / one[part] for one in sides)
-        tflops = speeds[part] * sum(one["share"] * one[f"{part}_tflops"] / one[part] for one in sides)
-        speeds[f"{part}_share"] = tflops / about["ceiling_tflops"]
-    return {
-        "preset": name,
-        "canvas": canvas if sides[0]["side"] else "none",
-        "batch": job.work[0],
-        "unit": job.work[1],  # of the batch: samples or tokens
-        "kernels": job.model.reasoner.kernels_in_use(),
-        **speeds,
-        "peak_gib": peak_gib(place.device),
-        **about,
-        "sides": sides,
-    }
+        found[part] = 1 / sum(one["share"] / one[part] for one in sides)
+        tflops = found[part] * sum(one["share"] * one[f"{part}_tflops"] / one[part] for one in sides)
+        found[f"{part}_share"] = tflops / about["ceiling_tflops"]
+    return {**found, "peak_gib": peak_gib(place.device), **about, "sides": sides}
 
 
 def _measure(learner: Learner, work: Workload, seconds: float) -> SpeedRecord:
@@ -89,14 +81,10 @@ def _measure(learner: Learner, work: Workload, seconds: float) -> SpeedRecord:
     update_seconds = seconds_each(lambda: learner.learn(work.prepare(learner.updates)), seconds, warm_up=RECORDED)
     forward_seconds = seconds_each(work.forward, seconds)
     samples, forward, training = work.size()
-    return {
-        "side": work.side,
-        "share": work.share,  # of the training index
-        "training": samples / update_seconds,
-        "forward": samples / forward_seconds,
-        "training_tflops": training / update_seconds / 1e12,
-        "forward_tflops": forward / forward_seconds / 1e12,
-    }
+    found = {"side": work.side, "share": work.share}  # of the training index
+    for part, each, operations in (("training", update_seconds, training), ("forward", forward_seconds, forward)):
+        found |= {part: samples / each, f"{part}_tflops": operations / each / 1e12}
+    return found
 
 
 def seconds_each(work: Callable[[], object], seconds: float, warm_up: int = WARM_UP) -> float:
@@ -127,7 +115,7 @@ def machine_and_ceiling(place: Place, dtype: str) -> dict[str, Any]:
 
 
 def ceiling_line(found: Mapping[str, Any]) -> str:
-    return f"{found['machine']}. Ceiling, a large matrix product: {found['ceiling_tflops']:,.3g} TFLOP/s."
+    return "{machine}. Ceiling, a large matrix product: {ceiling_tflops:,.3g} TFLOP/s.".format_map(found)
 
 
 def product_tflops(device: torch.device, dtype: str) -> float:
@@ -177,7 +165,7 @@ class CarBench(BenchOptions):
 
 def bench_arc(names: Sequence[str], options: ArcBench, place: Place) -> tuple[Any, ...]:
     timed = partial(measure_training, batch=options.batch_on(place), place=place, seconds=options.seconds)
-    return _results([[timed(name, canvas=canvas) for canvas in _canvases(name, options)] for name in names])
+    return _results([timed(name, canvas=canvas) for canvas in _canvases(name, options)] for name in names)
 
 
 def _canvases(name: str, options: ArcBench) -> tuple[Canvas, ...]:
@@ -200,9 +188,10 @@ def bench_car(names: Sequence[str], options: CarBench, place: Place) -> tuple[An
     return _results(found)
 
 
-def _results(found: Sequence[Sequence[SpeedRecord]]) -> tuple[Any, ...]:
-    tables = [part for speeds in found for part in training_table(speeds)]
-    return [speed for speeds in found for speed in speeds], *tables
+def _results(found: Iterable[Sequence[SpeedRecord]]) -> tuple[Any, ...]:
+    """Return all speeds, then the table and the line of each preset."""
+    every = list(found)
+    return [speed for speeds in every for speed in speeds], *(part for one in every for part in training_table(one))
 
 
 def training_table(found: Sequence[SpeedRecord]) -> tuple[Table, str]:
@@ -211,14 +200,14 @@ def training_table(found: Sequence[SpeedRecord]) -> tuple[Table, str]:
     totals = []
     for speed in found:
         for side in speed["sides"]:
-            rates = (f"{side['training']:,.0f}", f"{side['training_tflops']:.3g}", f"{side['forward']:,.0f}")
-            label = f"{side['side']} x {side['side']}" if side["side"] else "packs"
-            rows.append((label, f"{side['share']:.0%}", *rates, f"{side['forward_tflops']:.3g}"))
+            label = "{side} x {side}".format_map(side) if side["side"] else "packs"
+            numbers = "{share:.0%} {training:,.0f} {training_tflops:.3g} {forward:,.0f} {forward_tflops:.3g}"
+            rows.append((label, *numbers.format_map(side).split()))
         totals.append(len(rows))
-        shares = f"{speed['training_share']:.0%} / {speed['forward_share']:.0%}"
+        shares = "{training_share:.0%} / {forward_share:.0%}".format_map(speed)
         rows.append((speed["canvas"], "", f"{speed['training']:,.0f}", "", f"{speed['forward']:,.0f}", "", shares))
     columns = ("canvas", "share", "training /s", "TFLOP/s", "forward /s", "TFLOP/s", "of ceiling")
     title = "{preset}, batch {batch} {unit}, {kernels} kernels".format_map(found[0])
-    peak = max((speed["peak_gib"] for speed in found if speed["peak_gib"] is not None), default=None)
-    memory = "" if peak is None else f" Peak memory {peak:.1f} GiB."
+    peaks = [speed["peak_gib"] for speed in found if speed["peak_gib"] is not None]
+    memory = f" Peak memory {max(peaks):.1f} GiB." if peaks else ""
     return Table(columns, rows, title, totals=totals), ceiling_line(found[0]) + memory

@@ -43,6 +43,7 @@ class Method:
     """Of the pull that holds shared weights back at the base, if nothing else is asked for; 0 for none."""
     by_importance: bool = False
     """Whether a weight is pulled by its importance to pretraining; otherwise all are pulled alike."""
+    setting: str = ""  # the field of the options that is for such methods alone
     form: Literal["free", "low rank", "units"] = "free"  # how shared weights are updated
     rehearses: bool = False  # every second update is a pretraining batch
     replays: bool = False  # every second update is a batch of earlier tasks, from a buffer of them
@@ -53,15 +54,13 @@ class Method:
 def make_anchor(method: Method, base: Base, scope: Scope, recipe: Recipe, strength: float | None = None) -> Anchored:
     """Make what pulls shared weights back to the base, before the first stage."""
     shared = shared_parameters(base.model, scope)
-    parameters = list(shared.values())
     strength = method.strength if strength is None else strength
     if not method.by_importance:
         return Anchored(shared, strength)
     size = BatchSize(recipe.batch, recipe.tokens, halt_weight=base.config.halt_weight)
-    network = base.model.reasoner
-    examples: Examples = network.examples(base.pretraining(), size, base.config.seed, base.place)
+    examples: Examples = base.model.reasoner.examples(base.pretraining(), size, base.config.seed, base.place)
     base.model.requires_grad_(False)
-    for parameter in parameters:
+    for parameter in shared.values():
         parameter.requires_grad_(True)
 
     def backward(number: int) -> None:
@@ -69,7 +68,7 @@ def make_anchor(method: Method, base: Base, scope: Scope, recipe: Recipe, streng
         # Slots are refined and refilled as in training, so batches hold examples at every depth of refinement.
         examples.gradients(base.model, examples.prepare(number))
 
-    return Anchored(shared, strength, diagonal_fisher(parameters, backward, FISHER_BATCHES))
+    return Anchored(shared, strength, diagonal_fisher(list(shared.values()), backward, FISHER_BATCHES))
 
 
 def diagonal_fisher(parameters: list[nn.Parameter], backward: Callable[[int], None], batches: int) -> list[Tensor]:
@@ -89,24 +88,22 @@ METHODS = {
     "oracle": Method(scopes=("full",), restores=True),
     "joint": Method(scopes=("full",), joint=True),
     "naive": Method(),
-    "l2sp": Method(strength=0.1),
-    "ewc": Method(strength=0.01, by_importance=True),
+    "l2sp": Method(strength=0.1, setting="strength"),
+    "ewc": Method(strength=0.01, setting="strength", by_importance=True),
     "rehearsal": Method(rehearses=True),
-    "replay": Method(replays=True),
-    "lora": Method(scopes=("matrices",), form="low rank"),
-    "sparse": Method(scopes=("feed-forward",), form="units"),
+    "replay": Method(replays=True, setting="buffer"),
+    "lora": Method(scopes=("matrices",), form="low rank", setting="rank"),
+    "sparse": Method(scopes=("feed-forward",), form="units", setting="units"),
 }
 
 
 def reservoir(stages: int, size: int, seed: int) -> list[int]:
     """Choose which of the first `stages` tasks are in a buffer of this size, all equally likely (Vitter 1985)."""
-    kept: list[int] = []
+    kept = list(range(min(stages, size)))
     drawn = keyed.uniform(keyed.key_of("reservoir", seed), np.arange(stages))
-    for number in range(stages):
+    for number in range(size, stages):
         place = int(drawn[number] * (number + 1))
-        if number < size:
-            kept.append(number)
-        elif place < size:
+        if place < size:
             kept[place] = number
     return kept
 

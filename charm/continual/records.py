@@ -11,6 +11,7 @@ import numpy as np
 
 from charm.config import checked
 from charm.continual.measures import MEASURES, Matrix, Stages, measures
+from charm.continual.methods import METHODS
 from charm.errors import ODD_VALUES, CharmError, charm_errors
 from charm.files import check_files, read_sealed, write_sealed
 from charm.training.adaptation import Recipe
@@ -25,19 +26,13 @@ def record_file(out: Path, kind: str, number: int) -> Path:
 
 def check_records(out: Path, stages: int, rechecked: Iterable[int]) -> None:
     """Refuse to resume after these stages without their records: the models of those stages are gone."""
-    missing = [path for n in rechecked if not (path := record_file(out, "rechecks", n)).is_file()]
-    for number in range(1, stages + 1):
-        path = record_file(out, "stages", number)
-        if path.is_file():
-            listed = checked(dict[str, Any], read_sealed(path).get("files", {}), f"{path}.files")
-            check_files(out, listed, listed)
-        else:
-            missing.append(path)
-    if missing:
-        raise CharmError(
-            f"{missing[0]} is missing and cannot be made again, since the model has learned more tasks since; "
-            f"restore the file or start the stream again in another folder"
-        )
+    needed = [record_file(out, "rechecks", number) for number in rechecked]
+    for path in (*needed, *(record_file(out, "stages", number) for number in range(1, stages + 1))):
+        if not path.is_file():
+            problem = f"{path} is missing and cannot be made again, since the model has learned more tasks since"
+            raise CharmError(f"{problem}; restore the file or start the stream again in another folder")
+        listed = checked(dict[str, Any], read_sealed(path).get("files", {}), f"{path}.files")
+        check_files(out, listed, listed)
 
 
 class StreamRecords(NamedTuple):
@@ -102,20 +97,12 @@ def write_matrices(folder: Path) -> None:
     """Write R.json: R and `learned` of the stream and of the base's own tasks, and the measures."""
     with charm_errors(f"{folder}: a record of the stream is damaged", *ODD_VALUES):
         stream, base = matrices(read_records(folder))
-    content = {
-        name: {
-            "tasks": asked.tasks,
-            "learned": asked.learned.tolist(),
-            # After stages of which anything was asked.
-            "R": {
-                str(stage): [None if np.isnan(value) else value for value in row.tolist()]
-                for stage, row in enumerate(asked.r)
-                if not np.isnan(row).all()
-            },
-            "measures": measures(asked.r, asked.learned),
-        }
-        for name, asked in (("stream", stream), ("base", base))
-    }
+    content = {}
+    for name, (tasks, r, learned) in (("stream", stream), ("base", base)):
+        known = [(str(stage), row.tolist()) for stage, row in enumerate(r) if not np.isnan(row).all()]
+        rows = {stage: [None if np.isnan(value) else value for value in row] for stage, row in known}
+        found = measures(r, learned)
+        content[name] = {"tasks": tasks, "learned": learned.tolist(), "R": rows, "measures": found}
     write_sealed(folder / "R.json", content)
 
 
@@ -139,24 +126,20 @@ def _summary(records: StreamRecords) -> StreamSummary:
     # Jointly learned tasks share one set of shared weights, which is divided by their number.
     sharing = len(order) if options["method"] == "joint" else 1
     immediate = {k: average(one.get(k) for one in stages) for k in ("pass@1", "pass@2")}
+    last = stages[-1] if stages else {"kept_bytes": 0, "distance": 0.0}
     summary: StreamSummary = {
-        "method": options["method"],
-        "scope": options["scope"],
+        **{name: options[name] for name in ("method", "scope", "stream")},
+        **{name: options["recipe"][name] for name in ("halt_weight", "seed")},
         "memory": memory_name(records.learned_from["base"]["model"]["memory"]),
-        "halt_weight": options["recipe"]["halt_weight"],
         "settings": settings_of(options),
-        "seed": options["recipe"]["seed"],
-        "stream": options["stream"],
         "tasks": len(order),
         "stages": len(stages),
         "skipped": records.learned_from["skipped"],
         "updated_parameters": average(one["private_parameters"] + one["shared_parameters"] / sharing for one in stages),
         "bytes_per_task": average(4 * one["private_parameters"] for one in stages),
-        "kept_bytes": stages[-1]["kept_bytes"] if stages else 0,
+        **{name: last[name] for name in ("kept_bytes", "distance")},
         "token_loss": average(one["token_loss"] for one in stages),
-        "changed_values": sum(one["changed_values"] for one in stages),
-        "distance": stages[-1]["distance"] if stages else 0.0,
-        "seconds": sum(one["seconds"] for one in stages),
+        **{name: sum(one[name] for one in stages) for name in ("changed_values", "seconds")},
         "seconds_per_task": average(one["learning_seconds"] for one in stages),
         **{f"zero-shot {k}": metrics(0, "stream").get(k) for k in immediate},
         **{f"immediate {k}": value for k, value in immediate.items()},
@@ -185,19 +168,12 @@ def _summary(records: StreamRecords) -> StreamSummary:
 
 def settings_of(options: Mapping[str, Any]) -> str:
     """Name the settings of a method that are its own or not the paper's: "buffer 10, shared_lr 0.001"."""
-    own = {"replay": "buffer", "lora": "rank", "sparse": "units"}.get(options["method"], "")
-    parts = [f"{own} {options[own]}"] if own in options else []
-    if options.get("strength") is not None:
-        parts.append(f"strength {options['strength']:g}")
-    rates = {name: options["recipe"].get(name) for name in ("task_lr", "row_lr", "shared_lr")}
-    parts += [
-        f"{name} {rate:g}"
-        for name, rate in rates.items()
-        if rate not in (None, getattr(Recipe, name)) and (name != "shared_lr" or options["scope"] != "rows")
-    ]
-    if options["recipe"].get("rows", Recipe.rows) != Recipe.rows:
-        parts.append(f"rows {options['recipe']['rows']}")
-    return ", ".join(parts)
+    own = METHODS[options["method"]].setting
+    found = {own: options[own]} if options.get(own) is not None else {}
+    names = ("task_lr", "row_lr", *(("shared_lr",) if options["scope"] != "rows" else ()), "rows")
+    recipe = {name: options["recipe"].get(name, getattr(Recipe, name)) for name in names}
+    found |= {name: value for name, value in recipe.items() if value != getattr(Recipe, name)}
+    return ", ".join(f"{name} {value:g}" if name != "rows" else f"rows {value}" for name, value in found.items())
 
 
 def memory_name(memory: Mapping[str, Any]) -> str:

@@ -45,16 +45,13 @@ def group(found: Sequence[StreamSummary]) -> list[list[StreamSummary]]:
 
 def rows_of(groups: Sequence[Runs]) -> list[dict[str, str]]:
     """Return the cells of each group's row in the table, by column."""
+    counts = {"Params/task": "updated_parameters", "Bytes/task": "bytes_per_task", "Kept bytes": "kept_bytes"}
     return [
         {
-            "Memory": runs[0]["memory"],
-            "Method": runs[0]["method"],
-            "Scope": runs[0]["scope"],
+            **{name: runs[0][name.lower()] for name in ("Memory", "Method", "Scope")},
             "Settings": runs[0].get("settings", ""),
             "w_h": f"{runs[0]['halt_weight']:g}",
-            "Params/task": short_count(_mean(runs, "updated_parameters")),
-            "Bytes/task": short_count(_mean(runs, "bytes_per_task")),
-            "Kept bytes": short_count(_mean(runs, "kept_bytes")),
+            **{title: short_count(_mean(runs, name)) for title, name in counts.items()},
             "Seconds/task": f"{_mean(runs, 'seconds_per_task'):.2f}",
             **{title: spread_text([100 * value for value in _values(runs, name)]) for name, title in COLUMNS.items()},
             "Changed values": f"{sum(run['changed_values'] for run in runs):,}",
@@ -74,17 +71,11 @@ def short_count(count: float) -> str:
 
 def results_table(groups: Sequence[Runs]) -> Table:
     """Return the table for a terminal of 80 columns: the means of the written one."""
-    first = groups[0][0]
-    means = ("ACC", "BWT", "forgetting", "Base before", "Base ACC")
-    rows = [
-        [
-            cells["Memory"],
-            f"{cells['Method']}{'' if cells['Method'] in ONE_SCOPE else ' ' + cells['Scope']}, {cells['w_h']}",
-            cells["Params/task"],
-            *(cells[name].partition(" ")[0] for name in means),
-        ]
-        for cells in rows_of(groups)
-    ]
+    first, rows = groups[0][0], []
+    for cells in rows_of(groups):
+        scope = "" if cells["Method"] in ONE_SCOPE else f" {cells['Scope']}"
+        means = (cells[name].partition(" ")[0] for name in ("ACC", "BWT", "forgetting", "Base before", "Base ACC"))
+        rows.append([cells["Memory"], f"{cells['Method']}{scope}, {cells['w_h']}", cells["Params/task"], *means])
     columns = ["Memory", "Method", "Params", "ACC", "BWT", "Forg.", "Base", "after"]
     caption = (
         "method, scope, halting weight; parameters updated per task;\n"
@@ -95,10 +86,7 @@ def results_table(groups: Sequence[Runs]) -> Table:
 
 
 def write_results(groups: Sequence[Runs], out: Path) -> list[Path]:
-    """Write table.md, results.json and the two figures over groups of finished runs; return what was written.
-
-    Where nothing was scored, since the tasks came without answers, there is nothing to draw.
-    """
+    """Write table.md, results.json and, if answers are known, two figures over groups of finished runs; return them."""
     if not groups:
         raise CharmError(f"{out}: there is no finished run to compare")
     sweep(out, "*")
@@ -108,20 +96,17 @@ def write_results(groups: Sequence[Runs], out: Path) -> list[Path]:
     write_atomically(written[0], "".join(f"| {' | '.join(cells)} |\n" for cells in text))
     write_json(written[1], [run for runs in groups for run in runs])
     if series := tradeoff(groups):
-        written.append(out / "parameters.png")
         named = zip(labels_of(groups), groups, strict=True)
         hollow = [label for label, runs in named if runs[0]["method"] == "oracle"]  # without a single model in the end
-        figures.save(figures.cl_tradeoff(series, hollow), written[-1])
+        written.append(figures.save(figures.cl_tradeoff(series, hollow), out / "parameters.png"))
     if series := retained(groups):
-        written.append(out / "retained.png")
-        figures.save(figures.cl_retained(series), written[-1])
+        written.append(figures.save(figures.cl_retained(series), out / "retained.png"))
     return written
 
 
 def labels_of(groups: Sequence[Runs]) -> list[str]:
     """Name each group; what all of them share is left out."""
-    weights = {runs[0]["halt_weight"] for runs in groups}
-    settings = {runs[0].get("settings", "") for runs in groups}
+    weights, settings = ({runs[0].get(name, "") for runs in groups} for name in ("halt_weight", "settings"))
     streams = {(runs[0]["stream"], runs[0].get("source_sha256")) for runs in groups}
     labels = []
     for one, *_ in groups:
@@ -149,7 +134,7 @@ retention = partial(_series, x="final pass@2", y="base after", scale=100)
 
 def retained(groups: Sequence[Runs]) -> Series:
     """Return accuracy in percent on the whole stream along it, at the stages that all seeds have."""
-    curves = [[{stage: 100 * value for stage, value in run["retained"]} for run in runs] for runs in groups]
+    curves = ([{stage: 100 * value for stage, value in run["retained"]} for run in runs] for runs in groups)
     found = zip(labels_of(groups), map(common_points, curves), strict=True)
     return {label: points for label, points in found if points}
 

@@ -19,7 +19,6 @@ import hashlib
 import json
 import math
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar
@@ -42,6 +41,7 @@ from charm.evaluation.ranking import rank
 from charm.evaluation.scoring import AnswerKey, Scores, score
 from charm.files import fingerprint, lock_folder, read_sealed, write_atomically, write_sealed
 from charm.models.model import TRAINING, CharmModel
+from charm.progress import Echo
 from charm.runs.checkpoint import newest_checkpoint, read_tensors, steps_of, storable, write_tensors
 from charm.runs.config import EngineConfig
 from charm.runs.export import write_model
@@ -106,11 +106,10 @@ class StreamOptions(EngineConfig):
         at_most(MOST_VIEWS, self, "views", "evaluate_views", "base_views")
         at_least(1, self.recipe, "steps", where="recipe.")
         method, _ = method_named(self.method, self.scope)
-        if self.strength is not None and not method.strength:
-            raise CharmError(f"strength is for l2sp and ewc; the method {self.method} does not use it")
-        for name, user in (("buffer", "replay"), ("rank", "lora"), ("units", "sparse")):
-            if self.method != user and getattr(self, name) != getattr(StreamOptions, name):
-                raise CharmError(f"{name} is for {user}; the method {self.method} does not use it")
+        for name in ("strength", "buffer", "rank", "units"):
+            if name != method.setting and getattr(self, name) != getattr(StreamOptions, name):
+                users = " and ".join(user for user, one in METHODS.items() if one.setting == name)
+                raise CharmError(f"{name} is for {users}; the method {self.method} does not use it")
 
     def saves_at(self, step: int) -> bool:
         """Return whether a stage ends here."""
@@ -131,9 +130,7 @@ def score_votes(model: CharmModel, data: Dataset, answers: AnswerKey, views: int
     return score(rank([Ballot(one) for one in votes.values()], data.questions, order), answers)
 
 
-def run_stream(
-    run: Path, out: Path, options: StreamOptions, place: Place, say: Callable[[str], None] = print
-) -> dict[str, Any]:
+def run_stream(run: Path, out: Path, options: StreamOptions, place: Place, say: Echo = print) -> dict[str, Any]:
     """Learn a stream from a trained base and return the summary; started again, it resumes.
 
     SIGTERM and SIGINT ask for a checkpoint, in the middle of a stage as well; then KeyboardInterrupt is raised.
@@ -142,13 +139,8 @@ def run_stream(
         raise CharmError("a stream is learned by one process; run several methods or seeds side by side instead")
     base = StreamBase(run, options, place)
     updates = len(base.stream.ids) * options.recipe.steps
-    config = replace(
-        options,
-        scope=method_named(options.method, options.scope)[1],
-        views=options.views or base.config.data.views,
-        steps=updates,
-        seed=options.recipe.seed,
-    )
+    scope, views = method_named(options.method, options.scope)[1], options.views or base.config.data.views
+    config = replace(options, scope=scope, views=views, steps=updates, seed=options.recipe.seed)
     begun = (out / "config.json").is_file()
     if not begun and any((out / "stages").glob("*.json")):
         raise CharmError(f"{out}: config.json is missing: the stages in the folder may belong to another run")
@@ -191,21 +183,16 @@ class StreamJob(Job):
     learned stay in their files, so a checkpoint does not grow with the stream.
     """
 
-    def __init__(
-        self, base: StreamBase, out: Path, options: StreamOptions, place: Place, say: Callable[[str], None]
-    ) -> None:
+    def __init__(self, base: StreamBase, out: Path, options: StreamOptions, place: Place, say: Echo) -> None:
         self.out, self.options, self.place, self.say = out, options, place, say
         self.method, self.scope = method_named(options.method, options.scope)
         self.config, self.model, self.stream = base.config, base.model, base.stream
         recipe, counts_tokens = options.recipe, "batch" in self.config.reasoner.unused
         self.work = (recipe.tokens, "tokens") if counts_tokens else (recipe.batch, "samples")
         sha256 = fingerprint(base.checkpoint / "model.safetensors")["sha256"]
-        self.manifest = {
-            "base": {"sha256": sha256, "model": to_json(self.model.config)},
-            "order": list(self.stream.ids),
-            "skipped": self.stream.skipped,
-            "tasks_sha256": hashlib.sha256(self.stream.text().encode()).hexdigest(),
-        }
+        self.manifest = {"base": {"sha256": sha256, "model": to_json(self.model.config)}}
+        self.manifest |= {"order": list(self.stream.ids), "skipped": self.stream.skipped}
+        self.manifest["tasks_sha256"] = hashlib.sha256(self.stream.text().encode()).hexdigest()
         # All rows of the stream are there from the start, at zero: a task not learned yet can be asked, too.
         self.data_config = task_data(self.config.data, options.views)
         instances = self.model.instances.copy()
@@ -271,10 +258,7 @@ class StreamJob(Job):
         stage = step // self.options.recipe.steps
         if self.method.joint or self.method.restores or not self.shared or self.options.evaluates_at(step):
             return None
-        task = self.stream.tasks[stage]
-        data = self._assemble(TaskSet(evaluate=(task,)), self.data_config)
-        scores = self._score(data, dataset.answers_of([task]), self.options.evaluate_views)
-        return scores.metrics.get("pass@2")
+        return self._score_task(stage, self._learnable(stage)).get("pass@2")
 
     def line(self, step: int, means: dict[str, float]) -> LogEntry:
         number = -(-step // self.options.recipe.steps)
@@ -285,27 +269,21 @@ class StreamJob(Job):
         """Begin a stage, seeded by the task and not by its place in the stream: equal starts give equal ends."""
         seed = 0
         if not self.method.joint:
-            task = self.stream.tasks[stage]
-            seed = keyed.key_of(task.id)
-            self.data = self._assemble(TaskSet(evaluate=(task,)), self.data_config)
+            seed, self.data = keyed.key_of(self.stream.ids[stage]), self._learnable(stage)
         if self.method.replays:
             kept = reservoir(stage, self.options.buffer, self.options.recipe.seed)
-            tasks = tuple(self.stream.tasks[number] for number in kept)
-            self.rehearsal = self._assemble(TaskSet(evaluate=tasks), self.data_config) if kept else None
-        return Adaptation(
-            *(self.model, self.data, self.options.recipe, self.scope, self.place),
-            *(self._form(seed), self.rehearsal, seed),
-        )
-
-    def _form(self, seed: int) -> Form:
-        """Return how shared weights may move in a stage that begins now."""
-        if self.anchor is not None:
-            return self.anchor
+            self.rehearsal = self._learnable(*kept) if kept else None
+        form: Form = self.anchor or Form(self.shared)
         if self.method.form == "low rank":
-            return LowRank(self.shared, self.options.rank, seed)
+            form = LowRank(self.shared, self.options.rank, seed)
         if self.background is not None:
-            return Units(self.shared, self._usage(self.data, 4, seed), self.background, self.options.units)
-        return Form(self.shared)
+            form = Units(self.shared, self._usage(self.data, 4, seed), self.background, self.options.units)
+        own = (form, self.rehearsal, seed)
+        return Adaptation(self.model, self.data, self.options.recipe, self.scope, self.place, *own)
+
+    def _learnable(self, *stages: int) -> Dataset:
+        """Assemble the demonstrations and questions of the tasks of these stages (from 0)."""
+        return self._assemble(TaskSet(evaluate=tuple(self.stream.tasks[stage] for stage in stages)), self.data_config)
 
     def _usage(self, data: Dataset, batches: int, seed: int) -> Usage:
         return unit_usage(self.model, data, self.place, self.options.recipe.batch, batches, seed)
@@ -313,10 +291,8 @@ class StreamJob(Job):
     def kept_bytes(self) -> int:
         """Count what the method keeps besides the model: copies of the base, importances, counts, examples."""
         tensors = [] if self.anchor is None else [*self.anchor.base, *(self.anchor.importance or [])]
-        tensors += list(self.background.counts.values()) if self.background else []
-        if self.rehearsal is not None:
-            bank = self.rehearsal.bank
-            tensors += [bank.cells, bank.shape]
+        tensors += [] if self.background is None else self.background.counts.values()
+        tensors += [] if self.rehearsal is None else [self.rehearsal.bank.cells, self.rehearsal.bank.shape]
         return sum(tensor.numel() * tensor.element_size() for tensor in tensors)
 
     def _tasks_learned_in(self, stage: int) -> tuple[str, ...]:
@@ -325,33 +301,27 @@ class StreamJob(Job):
 
     def _finish_stage(self, number: int, adaptation: Adaptation) -> None:
         """Score the task and write what the stage learned."""
-        task = self.stream.tasks[number - 1]
-        when = f"stage {number}, task {task.id}"
+        task_id = self.stream.ids[number - 1]
+        when = f"stage {number}, task {task_id}"
         loss, exact = adaptation.progress()
         learning = time.monotonic() - self.began
         if not math.isfinite(loss):
             raise CharmError(f"{when}: the loss is {loss}; earlier stages are unharmed")
-        private, _ = loop.updated_parameters(self.model, self.scope, task.id)
-        shared, kept, scores = adaptation.form.count(), self.kept_bytes(), {}
+        record = {"stage": number, "task": task_id, "updates": self.options.recipe.steps}
+        record |= {"token_loss": loss, "exact_accuracy": exact}
+        record["private_parameters"], _ = loop.updated_parameters(self.model, self.scope, task_id)
+        record |= {"shared_parameters": adaptation.form.count(), "kept_bytes": self.kept_bytes()}
+        record["views"] = len(self.model.instances.rows(task_id))
+        answered = ""
         if not self.method.joint:
             self.close()
-            scores = self._score(self.data, dataset.answers_of([task]), self.options.evaluate_views).metrics
-        record: dict[str, Any] = {
-            "stage": number,
-            "task": task.id,
-            "updates": self.options.recipe.steps,
-            "token_loss": loss,
-            "exact_accuracy": exact,
-            "private_parameters": private,
-            "shared_parameters": shared,
-            "kept_bytes": kept,
-            "views": len(self.model.instances.rows(task.id)),
-            "changed_values": self._count_changes(self._tasks_learned_in(number - 1), when),
-            "distance": distance(self.base, self.shared),
-            **({} if self.method.joint else {name: scores.get(name) for name in ("pass@1", "pass@2")}),
-            **({} if self.asked is None else {"pass@2 before": self.asked}),
-            "files": self._save_rows(number),
-        }
+            scores = self._score_task(number - 1, self.data)
+            record |= {name: scores.get(name) for name in ("pass@1", "pass@2")}
+            answered = f", pass@2 {scores['pass@2']:.0%}" if "pass@2" in scores else ""
+        if self.asked is not None:
+            record["pass@2 before"] = self.asked
+        record["changed_values"] = self._count_changes(self._tasks_learned_in(number - 1), when)
+        record |= {"distance": distance(self.base, self.shared), "files": self._save_rows(number)}
         if self.method.restores:  # the oracle: every shared weight as it was before the stream
             with torch.no_grad():
                 for name, parameter in self.shared.items():
@@ -359,7 +329,6 @@ class StreamJob(Job):
         self.before = snapshot(self.model)
         record |= {"learning_seconds": round(learning, 3), "seconds": round(time.monotonic() - self.began, 3)}
         write_sealed(record_file(self.out, "stages", number), record)
-        answered = f", pass@2 {scores['pass@2']:.0%}" if "pass@2" in scores else ""
         self.say(f"{when}: loss {loss:.3f}{answered}")
 
     def _count_changes(self, learned: tuple[str, ...], when: str) -> int:
@@ -381,23 +350,22 @@ class StreamJob(Job):
         self._count_changes((), f"recheck after {stage} stages")  # to ask must not change a thing
         learned = set(self.stream.ids if self.method.joint else self.stream.ids[:stage])
         solved = [task.task_id for task in stream.tasks if task.outcome == "solved"]
-        record = {
-            "stage": stage,
-            "stream": stream.metrics,
-            "base": base.metrics,
-            "solved": solved,
-            "solved_of_learned": [task_id for task_id in solved if task_id in learned],
-            "accuracy": {"stream": stream.accuracy(), "base": base.accuracy()},
-        }
+        metrics = {"stream": stream.metrics, "base": base.metrics}
+        accuracy = {"stream": stream.accuracy(), "base": base.accuracy()}
+        of_learned = [task_id for task_id in solved if task_id in learned]
+        record = {"stage": stage, **metrics, "solved": solved, "solved_of_learned": of_learned, "accuracy": accuracy}
         write_sealed(record_file(self.out, "rechecks", stage), record)
-        shares = {"stream": stream.metrics.get("pass@2"), "base": base.metrics.get("pass@2")}
-        scores = {f"{of} pass@2": value for of, value in shares.items() if value is not None}
-        words = ["-" if value is None else f"{value:.2%}" for value in shares.values()]
+        scores = {f"{of} pass@2": one["pass@2"] for of, one in metrics.items() if "pass@2" in one}
+        words = [f"{one['pass@2']:.2%}" if "pass@2" in one else "-" for one in metrics.values()]
         text = f"after {stage} stages: pass@2 {words[0]} on the stream, {words[1]} on the base's puzzles"
         return LogEntry({"stages": stage, **scores}, text)
 
     def _score(self, data: Dataset, answers: AnswerKey, views: int) -> Scores:
         return score_votes(self.model, data, answers, views, self.place, 4 * self.options.recipe.batch)
+
+    def _score_task(self, stage: int, data: Dataset) -> dict[str, float]:
+        answers = dataset.answers_of([self.stream.tasks[stage]])
+        return self._score(data, answers, self.options.evaluate_views).metrics
 
     def _load(self, config: DataConfig) -> Dataset:
         return self._assemble(dataset.load_task_set(config), config)
@@ -433,8 +401,7 @@ class StreamJob(Job):
         keeps = self.adaptation is not None or not self.method.restores
         tensors: dict[str, Tensor] = {**self.shared} if keeps else {}
         if self.adaptation is not None:
-            tensors |= self._rows(stage)
-            tensors |= {f"loop/{name}": tensor for name, tensor in self.adaptation.state().items()}
+            tensors |= self._rows(stage) | {f"loop/{name}": one for name, one in self.adaptation.state().items()}
         if inside:
             tensors |= {f"before/{name}": self.before[name] for name in self.shared}
             tensors["seconds"] = torch.tensor(time.monotonic() - self.began)
@@ -449,14 +416,14 @@ class StreamJob(Job):
         check_records(self.out, stage, rechecked)
         tensors = read_tensors(folder / "stream.safetensors")
         if not (self.method.joint or self.method.restores):
-            for number in range(1, stage + 1):
-                self._put_rows(self._tasks_learned_in(number - 1), read_tensors(record_file(self.out, "rows", number)))
+            for number in range(stage):
+                self._put_rows(number, read_tensors(record_file(self.out, "rows", number + 1)))
         for name, parameter in self.shared.items():
             if name in tensors:
                 parameter.copy_(tensors[name])
         if inside or (step and self.method.joint):
             self.adaptation = self._adaptation(stage)
-            self._put_rows(self._tasks_learned_in(stage), tensors)
+            self._put_rows(stage, tensors)
             self.adaptation.restore({n[5:]: value for n, value in tensors.items() if n.startswith("loop/")})
         self.before = snapshot(self.model)
         if inside:
@@ -465,8 +432,8 @@ class StreamJob(Job):
             self.asked = float(tensors["asked"]) if "asked" in tensors else None
         self.made = step
 
-    def _put_rows(self, puzzles: tuple[str, ...], tensors: dict[str, Tensor]) -> None:
-        own = loop.private_rows(self.model, puzzles)
+    def _put_rows(self, stage: int, tensors: dict[str, Tensor]) -> None:
+        own = loop.private_rows(self.model, self._tasks_learned_in(stage))
         for name, table in loop.private_tables(self.model).items():
             table.weight[own[name]] = tensors[name].to(table.weight.device)
 
@@ -498,5 +465,4 @@ def _base_questions(config: DataConfig, count: int, evaluated: bool) -> DataConf
     if not ids:
         raise CharmError("the base run evaluated no puzzle, so forgetting cannot be measured")
     order = np.random.Generator(np.random.Philox(keyed.key_of("base puzzles"))).permutation(len(ids))
-    chosen = tuple(ids[number] for number in order[:count].tolist())
-    return replace(asked, tasks=chosen)
+    return replace(asked, tasks=tuple(ids[number] for number in order[:count].tolist()))

@@ -1,7 +1,4 @@
-"""Streams: tasks that a base model has never seen, in a seeded order.
-
-A stream may hold a malformed task: it is named with its reason and left out, and the rest is kept.
-"""
+"""Streams: tasks that a base model has never seen, in a seeded order. Malformed ones are left out, with the reason."""
 
 from __future__ import annotations
 

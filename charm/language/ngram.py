@@ -18,7 +18,6 @@ from charm.language.config import NgramConfig
 from charm.language.data import Integers
 from charm.memory.factors import primes_from
 from charm.memory.parts import Rows
-from charm.memory.sharding import read_dense
 
 ORDERS = 2  # 2-grams and 3-grams
 KERNEL, DILATION = 4, 3  # of the short convolution
@@ -93,7 +92,7 @@ class NgramTables(nn.Module):
 
     def forward(self, ids_BT: Tensor) -> Tensor:
         """Return the vectors that all heads read, 2-grams first, [B, T, O * W]."""
-        return read_dense(self.rows, self.addresses(ids_BT)).flatten(-2)
+        return self.rows(self.addresses(ids_BT)).flatten(-2)
 
 
 class TokenComposer(nn.Module):

@@ -14,11 +14,11 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.distributed.tensor import DTensor
 from torch.optim import AdamW, Optimizer
 
 from charm.language.config import LMConfig
 from charm.language.gpt import GPT
+from charm.memory.sharding import sharded_tables
 from charm.training.optimizers import OptimizerSet, group_tensors, optimizer_of
 
 REFERENCE_BATCH = 2**19  # tokens; learning rates grow with the square root of the batch
@@ -79,8 +79,8 @@ class LMOptimizers(OptimizerSet):
             *optimizer_of(AdamW, groups["adamw"], **adam),
             *optimizer_of(AdamW, groups["tables"], **adam),
         ]
-        # Gradients of sharded tables are already summed.
-        super().__init__(optimizers, [weight for weight in model.parameters() if not isinstance(weight, DTensor)])
+        sharded = {id(table.weight) for table in sharded_tables(model).values()}  # their gradients are already summed
+        super().__init__(optimizers, [weight for weight in model.parameters() if id(weight) not in sharded])
 
     def set_rates(self, update: int) -> None:
         rate, momentum, decay = schedule(update, self.config)

@@ -7,7 +7,7 @@ torchrun --nproc-per-node 8 -m charm train lm-d12-cose-x5 --out runs/cose
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
@@ -18,7 +18,6 @@ import numpy as np
 import torch
 import torch.distributed as dist
 from torch import Tensor
-from torch.distributed.tensor import DTensor
 
 from charm.config import read_run_config, refuse_below
 from charm.devices import Place, to_device
@@ -28,7 +27,8 @@ from charm.language.config import LMConfig
 from charm.language.data import Integers, Piece, Prepared, TokenIds, training_rows, validation_rows
 from charm.language.gpt import GPT
 from charm.language.optimizers import LMOptimizers, schedule
-from charm.memory.sharding import like, shard_dense
+from charm.memory.parts import RowShard
+from charm.memory.sharding import shard_rows, sharded_tables
 from charm.progress import say, track
 from charm.runs import checkpoint
 from charm.runs.folder import write_result
@@ -54,8 +54,8 @@ class LMJob(Job):
         if (last - first) % self.part:
             raise CharmError(f"the {last - first} rows of a process cannot be split into equal parts of {self.part}")
         self.model = GPT(config.gpt, config.ngram, config.seed, self.data.canonical, self.data.bos)
-        if config.shard_tables and place.world > 1:
-            shard_dense(self.model.ngram_tables(), place.device, place.world)
+        if config.shard_tables:
+            shard_rows(self.model.ngram_tables(), place.rank, place.world)
         self.model.to(place.device)
         self.optimizers = LMOptimizers(self.model, config)
         self.documents = self.data.documents("train")
@@ -111,24 +111,27 @@ class LMJob(Job):
         parts = {"model": self.model.state_dict(), "optimizer": checkpoint.optimizer_tensors(self.optimizers.all)}
         own: dict[str, Tensor] = {}
         for part, tensors in parts.items():
-            sharded = {name: tensors.pop(name) for name in [*tensors] if isinstance(tensors[name], DTensor)}
-            own |= {f"{part}/{name}": value.to_local() for name, value in sharded.items()}
+            own |= {f"{part}/{name}": shard.used(tensors.pop(name)) for name, shard in self.shards(tensors).items()}
             if self.place.is_main:
                 checkpoint.write_tensors(folder / f"{part}.safetensors", tensors)
         if own:
             checkpoint.write_tensors(folder / f"rows_{self.place.rank:04d}.safetensors", own)
 
     def restore(self, folder: Path, step: int) -> None:
-        here = self.model.state_dict()
-        weights = {name: like(whole, here[name]) for name, whole in read_part(folder, "model").items()}
-        self.model.load_state_dict(weights)
+        self.model.load_state_dict(read_part(folder, "model"))
         moments = read_part(folder, "optimizer")
-        weights_of = [[w for group in one.param_groups for w in group["params"]] for one in self.optimizers.all]
-        for key, whole in moments.items():
-            optimizer, number, _ = key.split("/")
-            if whole.dim() == 2:
-                moments[key] = like(whole, weights_of[int(optimizer)][int(number)])
+        moments |= {name: shard.part(moments[name]) for name, shard in self.shards(moments).items()}
         checkpoint.restore_optimizers(self.optimizers.all, moments)
+
+    def shards(self, tensors: Mapping[str, Tensor]) -> dict[str, RowShard]:
+        """Return which rows of a checkpoint's tensors are ours: weights of sharded tables, and their moments."""
+        weights = [[w for group in one.param_groups for w in group["params"]] for one in self.optimizers.all]
+        places = {id(w): f"{n}/{k}/" for n, some in enumerate(weights) for k, w in enumerate(some)}
+        found: dict[str, RowShard] = {}
+        for name, table in sharded_tables(self.model).items():
+            own = [one for one in tensors if one == name or one.startswith(places[id(table.weight)])]
+            found |= {one: table.shard for one in own if tensors[one].dim() == 2 and table.shard is not None}
+        return found
 
 
 def inputs_and_targets(rows: list[TokenIds], device: torch.device) -> tuple[Tensor, Tensor]:

@@ -5,8 +5,6 @@ Shapes: B keys, D width, E all modifiers side by side, R rank, K experts. A comp
 shapes its weights.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 

@@ -1,7 +1,5 @@
 """CoSE: composed factors plus a private residual; the plain table it is compared with; the settings of both."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
@@ -34,16 +32,26 @@ class CoSE(MemoryModule):
         gate: bool = False,
     ) -> None:
         super().__init__()
-        self.width = base.width
-        self.base = base
-        self.modifiers = nn.ModuleList(modifiers)
-        self.composer = composer
-        self.residual = residual
+        self.width, count = base.width, len(modifiers)
+        if not count:
+            raise CharmError("CoSE needs at least one modifier")
+        named = {f"modifier {number}": part for number, part in enumerate(modifiers)}
+        for name, part in {**named, "composer": composer, "residual": residual}.items():
+            if (width := getattr(part, "width", None)) not in (None, self.width):
+                raise CharmError(f"CoSE: {name} must have the base's width {self.width}, got {width}")
+        if composer.modifiers not in (None, count):
+            raise CharmError(
+                f"CoSE: the composer expects {composer.modifiers} modifiers, got {count}; "
+                f"write {type(composer).__name__}({composer.width}, modifiers={count})"
+            )
+        if gate and residual is None:
+            raise CharmError("CoSE: a gate needs a residual")
+        self.base, self.modifiers = base, nn.ModuleList(modifiers)
+        self.composer, self.residual = composer, residual
         self.gate = nn.Linear(self.width, self.width) if gate else None
         if self.gate is not None:
             nn.init.zeros_(self.gate.weight)
             nn.init.zeros_(self.gate.bias)
-        self._check_parts()
 
     def compose(self, key: Key) -> Tensor:
         """Compute the compositional branch alone, [B, D]."""
@@ -65,23 +73,6 @@ class CoSE(MemoryModule):
         if self.gate is not None:
             residual_BD = self.open(composed_BD) * residual_BD
         return composed_BD + residual_BD
-
-    def _check_parts(self) -> None:
-        """Refuse parts that do not fit together; a composer without a width or a number of modifiers takes any."""
-        count = len(self.modifiers)
-        if not count:
-            raise CharmError("CoSE needs at least one modifier")
-        named = {f"modifier {number}": part for number, part in enumerate(self.modifiers)}
-        for name, part in {**named, "composer": self.composer, "residual": self.residual}.items():
-            if (width := getattr(part, "width", None)) not in (None, self.width):
-                raise CharmError(f"CoSE: {name} must have the base's width {self.width}, got {width}")
-        if self.composer.modifiers not in (None, count):
-            raise CharmError(
-                f"CoSE: the composer expects {self.composer.modifiers} modifiers, got {count}; "
-                f"write {type(self.composer).__name__}({self.composer.width}, modifiers={count})"
-            )
-        if self.gate is not None and self.residual is None:
-            raise CharmError("CoSE: a gate needs a residual")
 
 
 def _check_batch(*vectors: Tensor) -> None:

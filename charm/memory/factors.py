@@ -4,8 +4,6 @@ A factor maps one field, or a sum of fields. A table has one row per instance, o
 key; it is called with the key and the composed vector [B, D], which the row table ignores.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from functools import reduce

@@ -1,7 +1,5 @@
 """Inspect a memory: the content of its tables and what a set of keys reads from it."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass

@@ -1,15 +1,13 @@
 """Optimizers that update single rows, for tables of which a step reads only a few rows.
 
 They take the sparse gradients of `charm.memory` tables. In a process group the entries of all ranks are gathered and
-summed (the loss is expected to be divided by the global batch already), and every rank then makes the same update, bit
-for bit. For that, all ranks must have gradients for the same parameters and, on GPUs, the same number of entries.
-Tables sharded by `charm.memory.sharding.shard_rows` have all entries of their rows already: use `gather=False` there.
+summed, and every rank then makes the same update, bit for bit. For that, all ranks must have gradients for the same
+parameters and, on GPUs, the same number of entries. Tables sharded by `charm.memory.sharding.shard_rows` have all
+entries of their rows already: use `gather=False` there.
 
 Shapes: N entries of the gradient over all ranks (one per read, duplicates included), C columns of a row.
 No size here depends on the data, and nothing is copied to the host, so a GPU never waits.
 """
-
-from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -86,7 +84,13 @@ class RowAdamW(RowOptimizer):
 
     def change(self, table: Tensor, ids_N: Tensor, grads_NC: Tensor, group: dict[str, Any]) -> Tensor:
         beta1, beta2 = group["betas"]
-        state = self._state_of(table)
+        state = self.state[table]
+        if not state:
+            # "steps", not "step", which torch would leave on the wrong device when loading a state.
+            state["steps"] = table.new_zeros(0)
+            state["mean"], state["square"] = table.new_zeros(2, 0, table.shape[1])
+        if missing := len(table) - len(state["steps"]):  # rows that were added to the table
+            state |= {name: torch.cat([old, old.new_zeros(missing, *old.shape[1:])]) for name, old in state.items()}
         steps_N = state["steps"][ids_N] + 1
         mean_NC = torch.lerp(state["mean"][ids_N], grads_NC, 1 - beta1)
         square_NC = state["square"][ids_N] * beta2 + grads_NC.square() * (1 - beta2)
@@ -96,19 +100,6 @@ class RowAdamW(RowOptimizer):
         correction1_N1 = (1 - beta1 ** steps_N.double()).to(table.dtype).unsqueeze(1)
         correction2_N1 = (1 - beta2 ** steps_N.double()).sqrt().to(table.dtype).unsqueeze(1)
         return mean_NC / correction1_N1 / (square_NC.sqrt() / correction2_N1 + group["eps"])
-
-    def _state_of(self, table: Tensor) -> dict[str, Tensor]:
-        """Return the table's state, extended for rows that were added to the table."""
-        state = self.state[table]
-        if not state:
-            # "steps", not "step", which torch would leave on the wrong device when loading a state.
-            state["steps"] = table.new_zeros(0)
-            state["mean"] = table.new_zeros(0, table.shape[1])
-            state["square"] = table.new_zeros(0, table.shape[1])
-        if (missing := table.shape[0] - state["steps"].shape[0]) > 0:
-            for name, old in state.items():
-                state[name] = torch.cat([old, old.new_zeros(missing, *old.shape[1:])])
-        return state
 
 
 class DenseAdamW(AdamW):

@@ -3,8 +3,6 @@
 Shapes: B keys in a batch, D width of the memory's vectors, C columns that a row stores, N ids of one process.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -89,15 +87,19 @@ class RowShard:
         own = whole[self.rank * self.rows_each : (self.rank + 1) * self.rows_each]
         return F.pad(own, (0, 0, 0, self.rows_each + 1 - len(own)))
 
+    def used(self, part: Tensor) -> Tensor:
+        """Return the rows of the whole table that `part` has, without those that only fill it."""
+        return part[: min(self.rows_each, max(self.rows - self.rank * self.rows_each, 0))]
+
 
 class ShardedRead(torch.autograd.Function):
     """Vectors [N, C] of ids [N] from a table sharded over all processes."""
 
     @staticmethod
-    def forward(ctx: Any, weight: Tensor, ids_N: Tensor, shard: RowShard) -> Tensor:
+    def forward(ctx: Any, weight: Tensor, ids_N: Tensor, shard: RowShard, sparse: bool) -> Tensor:
         local = shard.local(all_gather(ids_N))
         ctx.save_for_backward(local)
-        ctx.shape, ctx.spare = weight.shape, shard.rows_each
+        ctx.shape, ctx.spare, ctx.sparse = weight.shape, shard.rows_each, sparse
         # The spare row is zero and stands in for rows of other processes, so each sum is one vector plus zeros.
         found = weight[local].contiguous()
         received = torch.empty_like(found)
@@ -105,11 +107,15 @@ class ShardedRead(torch.autograd.Function):
         return received.view(shard.world, len(ids_N), -1).sum(dim=0)
 
     @staticmethod
-    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None, None]:
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, None, None, None]:
         (local,) = ctx.saved_tensors
         # No entry is dropped, since counting ours would make the host wait; the spare row's entries are zero.
         values = all_gather(grads[0]).masked_fill((local == ctx.spare).unsqueeze(1), 0)
-        return torch.sparse_coo_tensor(local[None], values, ctx.shape, check_invariants=False), None, None
+        if ctx.sparse:
+            grad = torch.sparse_coo_tensor(local[None], values, ctx.shape, check_invariants=False)
+        else:
+            grad = torch.ops.aten.embedding_dense_backward(values, local, ctx.shape[0], -1, False)
+        return grad, None, None, None
 
 
 def all_gather(local: Tensor) -> Tensor:
@@ -122,9 +128,8 @@ def all_gather(local: Tensor) -> Tensor:
 class Rows(MemoryModule):
     """A table [rows, columns] of parameters, initially zero.
 
-    With `sparse`, the gradient names only the rows that were read (once per read, so duplicates add up and accumulated
-    batches keep their own rows); such a table needs an optimizer that works row by row. The attribute may be switched
-    between steps. With `reserved_row`, row 0 always reads as zero and its gradient is zero.
+    With `sparse`, which may be switched between steps, the gradient names only the rows that were read, once per read;
+    such a table needs a row optimizer. With `reserved_row`, row 0 always reads as zero and its gradient is zero.
     """
 
     def __init__(self, rows: int, columns: int, sparse: bool, reserved_row: bool = False) -> None:
@@ -132,12 +137,9 @@ class Rows(MemoryModule):
         if rows < 1 or columns < 1:
             raise CharmError(f"a table needs at least 1 row and 1 column, got {rows} and {columns}")
         self.weight = nn.Parameter(torch.zeros(rows, columns))
-        self.sparse = sparse
-        self.reserved_row = reserved_row
-        self.shard: RowShard | None = None
-        """Which rows are ours, if the table is sharded over processes (`charm.memory.sharding`)."""
-        self.reader: Callable[[Tensor], Tensor] | None = None
-        """Reads rows that were fetched from other processes in advance."""
+        self.sparse, self.reserved_row = sparse, reserved_row
+        self.shard: RowShard | None = None  # which rows are ours, if processes share the table (`shard_rows`)
+        self.reader: Callable[[Tensor], Tensor] | None = None  # reads rows that were fetched in advance (`prefetch`)
 
     @property
     def size(self) -> int:
@@ -148,7 +150,7 @@ class Rows(MemoryModule):
         if self.reader is not None:
             values = self.reader(ids)
         elif self.shard is not None:
-            values = ShardedRead.apply(self.weight, ids.flatten(), self.shard).unflatten(0, ids.shape)
+            values = ShardedRead.apply(self.weight, ids.flatten(), self.shard, self.sparse).unflatten(0, ids.shape)
         else:
             values = F.embedding(ids, self.weight, sparse=self.sparse)
         if self.reserved_row:
@@ -181,10 +183,6 @@ class Rows(MemoryModule):
         if self.shard is not None and name in state_dict and len(state_dict[name]) == self.shard.rows:
             state_dict = {**state_dict, name: self.shard.part(state_dict[name])}
         super()._load_from_state_dict(state_dict, prefix, *rest)
-
-    def extra_repr(self) -> str:
-        rows, columns = self.weight.shape
-        return f"{rows}, {columns}, sparse={self.sparse}, reserved_row={self.reserved_row}"
 
 
 def row_parameters(module: nn.Module) -> list[nn.Parameter]:

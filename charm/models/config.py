@@ -22,10 +22,8 @@ MOST = 2**16  # of any size: a configuration from a file must not use up all mem
 class SolvingTraits:
     """How a network solves unseen tasks, as far as networks differ."""
 
-    together: bool = False
-    """Whether a group of tasks is learned in one copy of the weights; if not, each task has separate rows."""
-    mode: Literal["memory", "full"] = "memory"
-    """What learns if nothing else is asked for (`charm.solving.options.Mode`)."""
+    together: bool = False  # whether a group of tasks is learned in one copy of the weights, or each in separate rows
+    mode: Literal["memory", "full"] = "memory"  # what learns by default (`charm.solving.options.Mode`)
     steps: int | None = 1000  # updates of a group at most; None for as many as the time allows
     early: tuple[float, ...] = (0.0,)
     """Shares of the learning time after which a few views vote, in case that the command is killed: 0 before it begins,
@@ -36,10 +34,10 @@ class SolvingTraits:
     filled: int = 0
     """Answers of a network that is compiled ahead, for the shapes of its updates and for votes in batches of this size;
     0 compiles with the first update."""
+    # Fields of `DataConfig` for a saved model that does not say how its views were drawn, and of
+    # `charm.training.adaptation.Recipe` that the network was published with.
     data: Mapping[str, Any] = field(default_factory=dict)
-    """Fields of `DataConfig` for a saved model that does not say how its views were drawn."""
     recipe: Mapping[str, Any] = field(default_factory=dict)
-    """Fields of `charm.training.adaptation.Recipe` that the network was published with."""
 
 
 @dataclass(frozen=True)
@@ -69,25 +67,20 @@ class NetworkConfig:
     """Fields of a run that this network does not read, by dotted name: they keep their defaults and are no flags."""
     described: ClassVar[str] = "a network"  # what the network is, in the words of a model card; the card adds the kind
     canvas: ClassVar[str] = ""  # the only `data.canvas` that this network takes; "" for any
-    judges: ClassVar[bool] = False
-    """Whether the network can say how likely a candidate is, so that likelihoods rank the votes."""
-    starts_from_mean: ClassVar[bool] = False
-    """Whether the vector of a new task starts as the mean of the known ones; otherwise at zero."""
+    judges: ClassVar[bool] = False  # whether it can say how likely a candidate is, so that likelihoods rank the votes
+    starts_from_mean: ClassVar[bool] = False  # whether a new task's vector starts as the mean of the known, not at 0
     fixed_depths: ClassVar[bool] = True  # whether votes can be taken at `voting_steps` alone
-    sure: ClassVar[str] = "likelihood"
-    """What the network's confidence in an answer is: a key of `charm.evaluation.protocols.SURE`."""
+    sure: ClassVar[str] = "likelihood"  # what its confidence in an answer is: a key of `evaluation.protocols.SURE`
     solving: ClassVar[SolvingTraits] = SolvingTraits()  # how the network solves unseen tasks
     limits: ClassVar[Mapping[str, tuple[float, float]]] = {"layers": (1, 1024)}
     """The least and the most of fields; other integers are from 1 to `MOST`."""
 
     def __post_init__(self) -> None:
         hints = get_type_hints(type(self))
-        for name in (one.name for one in fields(self)):
-            hint, value = hints[name], getattr(self, name)
-            choices = get_args(hint) if get_origin(hint) is Literal else ()
-            if choices and value not in choices:
-                raise CharmError(f"reasoner {name} must be one of {', '.join(choices)}; got {value!r}")
-            least, most = self.limits.get(name, (1, MOST))
+        for name, value in vars(self).items():
+            hint, (least, most) = hints[name], self.limits.get(name, (1, MOST))
+            if get_origin(hint) is Literal and value not in get_args(hint):
+                raise CharmError(f"reasoner {name} must be one of {', '.join(get_args(hint))}; got {value!r}")
             if hint is int and not (isinstance(value, int) and value >= least):
                 raise CharmError(f"reasoner {name} must be an integer >= {least}, got {value!r}")
             if (hint is int or name in self.limits) and not least <= value <= most:
@@ -95,10 +88,8 @@ class NetworkConfig:
         if self.width % self.heads != 0:
             raise CharmError(f"reasoner width must be divisible by its {self.heads} heads, got {self.width}")
         if self.head_width % self.rotated != 0:
-            raise CharmError(
-                f"reasoner head width {self.head_width} (width / heads) is not divisible by {self.rotated}, "
-                f"as its rotary positions need"
-            )
+            needed = f"not divisible by {self.rotated}, as its rotary positions need"
+            raise CharmError(f"reasoner head width {self.head_width} (width / heads) is {needed}")
         if not 0 < self.expansion <= MOST:
             raise CharmError(f"reasoner expansion must be positive and <= {MOST}, got {self.expansion}")
         if not 1 < self.rope_base < math.inf:
@@ -158,7 +149,5 @@ class NetworkConfig:
 
 
 # Fields of the one record that all kinds shared before each had its own; files written then still have them.
-EARLIER = frozenset(
-    {"horizon", "horizon_layers", "inner", "prefix", "ffn", "reads", "rope", "dropout", "placements"}
-    | {"halt_outputs", "vocab", "refinement_steps", "exploration", "kernels"}
-)
+EARLIER = {"horizon", "horizon_layers", "inner", "prefix", "ffn", "reads", "rope", "dropout", "placements"}
+EARLIER |= {"halt_outputs", "vocab", "refinement_steps", "exploration", "kernels"}

@@ -6,8 +6,6 @@ Weights are float32 and are cast to the activations' type where they are used. T
 cast back before it is summed, so a block that is applied many times accumulates its gradient in float32.
 """
 
-from __future__ import annotations
-
 from functools import lru_cache
 
 import torch
@@ -130,10 +128,9 @@ class ConvSwiGLU(SwiGLU):
         super().__init__(config, generator)
         # torch's shapes and start for a depthwise Conv1d; 3-D also shows optimizers that this is not a matrix.
         bound = 2**-0.5
-        kernel_F12 = torch.empty(config.inner_width, 1, 2).uniform_(-bound, bound, generator=generator)
-        bias_F = torch.empty(config.inner_width).uniform_(-bound, bound, generator=generator)
-        self.kernel = nn.Parameter(kernel_F12)
-        self.bias = nn.Parameter(bias_F)
+        kernel_F12, bias_F = torch.empty(config.inner_width, 1, 2), torch.empty(config.inner_width)
+        self.kernel = nn.Parameter(kernel_F12.uniform_(-bound, bound, generator=generator))
+        self.bias = nn.Parameter(bias_F.uniform_(-bound, bound, generator=generator))
 
     def forward(self, x_BLD: Tensor) -> Tensor:
         gate_BLF, up_BLF = self.gate_up(x_BLD).chunk(2, dim=-1)
@@ -147,16 +144,13 @@ class ConvSwiGLU(SwiGLU):
         return torch.addcmul(mixed_BLF, before_BLF, kernel_F2[:, 0])
 
 
-FEED_FORWARD = {"swiglu": SwiGLU, "conv_swiglu": ConvSwiGLU}
-
-
 class Layer(nn.Module):
     """Attention, then feed-forward, each added to what came in and normalised afterwards."""
 
     def __init__(self, config: CanvasConfig, generator: torch.Generator) -> None:
         super().__init__()
         self.attention = Attention(config, generator)
-        self.feed_forward = FEED_FORWARD[config.ffn](config, generator)
+        self.feed_forward = (ConvSwiGLU if config.ffn == "conv_swiglu" else SwiGLU)(config, generator)
 
     def forward(self, x_BLD: Tensor, turn: Rotation) -> Tensor:
         x_BLD = rms_norm(x_BLD + self.attention(x_BLD, turn))

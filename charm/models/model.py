@@ -55,10 +55,10 @@ class CharmModel(nn.Module):
         with torch.random.fork_rng(devices=[]):  # the memory's initial weights depend only on the seed
             torch.manual_seed(seed)
             self.memory = schema.build(memory, reasoner.width)
+        # If known, the configuration of the run that the model comes from, and how often answers of these weights were
+        # right: saved with the model, and with these weights.
         self.trained_by: dict[str, Any] | None = None
-        """The configuration of the run that the model comes from, if that is known; it is saved with the model."""
         self.calibration: dict[str, Any] | None = None
-        """How often answers of these weights were right, if that was counted; saved with them, not with others."""
         self._bind(schema)
 
     def _bind(self, schema: KeySchema) -> None:
@@ -177,10 +177,9 @@ class CharmModel(nn.Module):
         keys = schema.load(folder)
         with torch.device("meta"):  # allocates nothing: sizes are checked before anything is built from them
             parts = {"reasoner": config.reasoner.build(), "memory": keys.build(config.memory, config.reasoner.width)}
-        shapes = {f"{part}.{n}": t.shape for part, one in parts.items() for n, t in one.state_dict().items()}
-        stored = {name: tensor.shape for name, tensor in tensors.items()}
-        for name in sorted(shapes.keys() | stored.keys()):
-            expected, found = (list(one[name]) if name in one else None for one in (shapes, stored))
+        wanted = {f"{part}.{n}": t for part, one in parts.items() for n, t in one.state_dict().items()}
+        for name in sorted(wanted.keys() | tensors.keys()):
+            expected, found = (list(one[name].shape) if name in one else None for one in (wanted, tensors))
             if expected != found:
                 problem = f"{name}: expected shape {expected}, got {found}"
                 raise CharmError(f"{folder}: the weights do not fit the configuration ({problem})")

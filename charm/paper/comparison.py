@@ -38,11 +38,10 @@ class Difference:
 def paired_difference(first: Mapping[int, float], second: Mapping[int, float]) -> Difference | None:
     """Return first minus second, seed by seed; None without a common seed."""
     differences = [first[seed] - second[seed] for seed in sorted(first.keys() & second.keys())]
-    if not differences:
+    count = len(differences)
+    if not count:
         return None
-    count, half = len(differences), math.inf
-    if count > 1:
-        half = t_quantile(count - 1) * stdev(differences) / math.sqrt(count)
+    half = t_quantile(count - 1) * stdev(differences) / math.sqrt(count) if count > 1 else math.inf
     return Difference(count, mean(differences), half)
 
 
@@ -68,13 +67,13 @@ def _inside(t: float, freedom: int) -> float:
     """Return the probability that |T| <= t, by the finite sums for integer degrees of freedom."""
     angle = math.atan(t / math.sqrt(freedom))
     sine, cosine = math.sin(angle), math.cos(angle)
-    term, total = (cosine, cosine) if freedom % 2 else (1.0, 1.0)
-    for k in range(3 if freedom % 2 else 2, freedom - 1, 2):
+    term = total = cosine if freedom % 2 else 1.0
+    for k in range(2 + freedom % 2, freedom - 1, 2):
         term *= cosine**2 * (k - 1) / k
         total += term
-    if freedom % 2 == 0:
-        return sine * total
-    return 2 / math.pi * (angle + (sine * total if freedom > 1 else 0.0))
+    if freedom == 1:
+        total = 0.0
+    return 2 / math.pi * (angle + sine * total) if freedom % 2 else sine * total
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,43 +131,30 @@ class Comparison:
         return Table(["difference", "paper", "ours", "verdict"], rows, "Claims", caption, narrow=True)
 
     def alone(self) -> list[str] | None:
-        """Return the tasks that only the line `table.alone` has among its candidates; None without results to compare.
-
-        The candidates of all seeds of a line count.
-        """
-        table = self.table
-        if not self.results.get(table.alone) or len(self.results) < 2:
+        """Return the tasks that only `table.alone` has among its candidates of all seeds; None without others."""
+        mine = self.results.get(self.table.alone)
+        if not mine or len(self.results) < 2:
             return None
-        found = {
-            key: {task for one in some.values() for task in one.get("tasks", {}).get("proposed", ())}
-            for key, some in self.results.items()
-        }
-        others = set().union(*(tasks for key, tasks in found.items() if key != table.alone))
-        return sorted(found[table.alone] - others)
+
+        def proposed(seeds: dict[int, Result]) -> set[str]:
+            return {task for one in seeds.values() for task in one.get("tasks", {}).get("proposed", ())}
+
+        return sorted(proposed(mine).difference(*(proposed(one) for one in self.results.values() if one is not mine)))
 
     def alone_text(self) -> str:
         """Say what `alone` found, and the paper's number."""
         tasks = self.alone()
         if tasks is None:
             return ""
-        title = self.table.line(self.table.alone).title
-        others = sum(bool(some) for some in self.results.values()) - 1
-        return (
-            f"{len(tasks)} tasks are answered by {title} and by none of the {others} other variants, at any rank "
-            f"(the paper: {self.table.alone_count}): {' '.join(tasks)}".removesuffix(": ")
-        )
+        who, others = self.table.line(self.table.alone).title, sum(map(bool, self.results.values())) - 1
+        start = f"{len(tasks)} tasks are answered by {who} and by none of the {others} other variants, at any rank"
+        return f"{start} (the paper: {self.table.alone_count}): {' '.join(tasks)}".removesuffix(": ")
 
     def to_json(self) -> dict[str, Any]:
-        lines = [
-            {
-                "line": line.key,
-                "title": line.title,
-                "paper": dict(line.paper),
-                "ours": {measure: self.scores(line, measure) for measure in line.paper or self.table.measures},
-            }
-            for line in self.table.runs
-        ]
-        claims = []
+        lines, claims = [], []
+        for line in self.table.runs:
+            ours = {measure: self.scores(line, measure) for measure in line.paper or self.table.measures}
+            lines.append({"line": line.key, "title": line.title, "paper": dict(line.paper), "ours": ours})
         for claim, claimed, found, judged in self.verdicts():
             one: dict[str, Any] = {"first": claim.first, "second": claim.second, "measure": claim.measure}
             one |= {"paper": None if claimed is None else round(claimed, 6), "verdict": judged}

@@ -1,10 +1,11 @@
-"""Compare every parameter count in the paper with ours. The counts are in `tables.toml`."""
+"""Compare every parameter count in the paper with ours: those of `tables.toml`, at the sizes of `runs.toml`."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from fractions import Fraction
 from itertools import groupby
 from operator import attrgetter
@@ -19,7 +20,7 @@ from charm.errors import CharmError
 from charm.language.config import LMConfig
 from charm.language.gpt import components
 from charm.language.presets import lm_preset
-from charm.paper.runs import VARIANTS
+from charm.paper.runs import DATASETS, VARIANTS
 from charm.paper.tables import TABLES, PaperCount
 from charm.progress import status
 from charm.runs.settings import TrainConfig
@@ -28,38 +29,7 @@ from charm.tasks.augment import draw_views
 from charm.tasks.dataset import DataConfig
 
 Count = int | Fraction  # a mean over tasks is a fraction
-
-# Numbers of puzzles and rows, in the paper and here.
-
-ARC1, ARC1_REARC = "ARC-AGI-1", "ARC-AGI-1 + Re-ARC"
-ARC2, ARC2_REARC2 = "ARC-AGI-2", "ARC-AGI-2 + Re-ARC2"
-TRAIN_STREAM, EVAL_STREAM = "ARC-AGI-2 training stream", "ARC-AGI-2 evaluation stream"
-CAR_SINGLE, CAR_ALL = "CAR single-horizon", "CAR all-horizons"
-TEXT = "text"
-
-PAPER_SIZES = {
-    ARC1: Size(960, 875_617),
-    ARC1_REARC: Size(960, 876_705),
-    ARC2: Size(1280, 1_190_624),
-    ARC2_REARC2: Size(1280, 1_289_151),
-    # The paper prints the means, 976.42 and 996.28 rows per puzzle; these are the totals.
-    TRAIN_STREAM: Size(233, 227_506),
-    EVAL_STREAM: Size(114, 113_576),
-    # Combinations of rule and horizon with a row for each of eight views, and a blank row.
-    CAR_SINGLE: Size(1500, 8 * 1500 + 1),
-    CAR_ALL: Size(6000, 8 * 6000 + 1),
-    TEXT: Size(0, 0),  # no size in a language model depends on its data
-}
-
-_ARC2_DATA = DataConfig(train=("arc2/training",), evaluate=("arc2/evaluation",))
-DATASETS = {
-    ARC1: DataConfig(),
-    ARC1_REARC: DataConfig(synthetic=("rearc",)),
-    ARC2: _ARC2_DATA,
-    ARC2_REARC2: replace(_ARC2_DATA, synthetic=("rearc", "rearc2"), synthetic_views="own"),
-}
-STREAMS = {TRAIN_STREAM: "arc2-training", EVAL_STREAM: "arc2-evaluation"}  # names in `charm adapt`
-
+DRAWN = tuple(name for name, one in DATASETS.items() if one.data or one.stream)  # data sets whose views we can draw
 DRAWN_TOLERANCE = Fraction(2, 1000)  # views are random, so the numbers of rows differ slightly
 
 
@@ -68,22 +38,20 @@ def paper_dataset(config: DataConfig) -> str | None:
     candidates = [replace(config, canvas="full", seed=0, evaluate_repeats=2, auxiliary_repeats=2, data=None)]
     if config.synthetic_views == "shared":  # then synthetic pairs add no rows
         candidates.append(replace(candidates[0], synthetic=(), partial=False))
-    return next((name for one in candidates for name, known in DATASETS.items() if one == known), None)
+    return next((name for one in candidates for name, known in DATASETS.items() if one == known.data), None)
 
 
-def drawn_sizes(
-    names: Iterable[str] = (*DATASETS, *STREAMS), data: Path | None = None
-) -> tuple[dict[str, Size], list[str]]:
+def drawn_sizes(names: Iterable[str] = DRAWN, data: Path | None = None) -> tuple[dict[str, Size], list[str]]:
     """Return the sizes of our data by the paper's names, and a sentence for each data set that is not available."""
     sizes, missing = {}, []
     for name in names:
+        known = DATASETS[name]
         try:
-            if name in STREAMS:
-                tasks = load_stream(STREAMS[name]).tasks  # which have no blank row
-                rows = sum(len(draw_views(task.blind(), 1000, seed=0)) for task in tasks)
-                sizes[name] = Size(len(tasks), rows)
+            if known.data:
+                sizes[name] = drawn_size(replace(known.data, data=data))
             else:
-                sizes[name] = drawn_size(replace(DATASETS[name], data=data))
+                tasks = load_stream(known.stream).tasks  # which have no blank row
+                sizes[name] = Size(len(tasks), sum(len(draw_views(task.blind(), 1000, seed=0)) for task in tasks))
         except CharmError as error:
             missing.append(f"{name} is left out: {error}")
     return sizes, missing
@@ -109,36 +77,22 @@ class CountCheck:
     @property
     def difference(self) -> float | None:
         """Relative difference of the drawn count from the count at the paper's size."""
-        if self.drawn is None:
-            return None
-        return float(Fraction(self.drawn - self.count) / max(self.count, 1))
+        return None if self.drawn is None else float(Fraction(self.drawn - self.count) / max(self.count, 1))
 
     @property
     def passed(self) -> bool:
         """Whether the counts are as expected."""
-        expected = self.agrees == (self.claim.standing != "differs")
-        return expected and (self.difference is None or abs(self.difference) <= DRAWN_TOLERANCE)
+        return self.agrees == (self.claim.standing != "differs") and abs(self.difference or 0) <= DRAWN_TOLERANCE
 
     def to_json(self) -> dict[str, Any]:
-        return {
-            "table": self.table,
-            "label": self.claim.label,
-            "data": self.claim.data,
-            "paper": self.claim.printed,
-            "ours": self.ours,
-            "count": _number(self.count),
-            "agrees": self.agrees,
-            "standing": self.claim.standing,
-            "drawn": None if self.drawn is None else _number(self.drawn),
-            "drawn_difference": self.difference,
-            "passed": self.passed,
-            "note": self.claim.note,
-        }
+        known = {name: getattr(self.claim, name) for name in ("label", "data", "standing", "note")}
+        found = {"paper": self.claim.printed, "ours": self.ours, "count": _number(self.count), "agrees": self.agrees}
+        drawn = {"drawn": None if self.drawn is None else _number(self.drawn), "drawn_difference": self.difference}
+        return {"table": self.table, **known, **found, **drawn, "passed": self.passed}
 
 
-def tally(checks: Iterable[CountCheck]) -> dict[str, int]:
+def tally(checks: Sequence[CountCheck]) -> dict[str, int]:
     """Count the checked counts of the paper, those that agree, and those that are given, which are not checked."""
-    checks = list(checks)
     counted = [check.agrees for check in checks if check.claim.standing != "given"]
     return {"counts": len(counted), "agree": sum(counted), "given": len(checks) - len(counted)}
 
@@ -149,24 +103,18 @@ UNITS = {"": 1, "k": 10**3, "M": 10**6, "B": 10**9}
 def as_printed(count: Count, printed: str) -> str:
     """Format a count as `printed` is: the same unit and number of decimals, halves rounded up."""
     digits = printed.rstrip("kMB")
-    unit = printed[len(digits) :]
-    decimals = len(digits.partition(".")[2])
+    unit, decimals = printed[len(digits) :], len(digits.partition(".")[2])
     rounded = math.floor(Fraction(count) / UNITS[unit] * 10**decimals + Fraction(1, 2))
-    whole, rest = divmod(rounded, 10**decimals)
-    return f"{whole:,}" + (f".{rest:0{decimals}}" if decimals else "") + unit
+    return f"{Decimal(rounded).scaleb(-decimals):,.{decimals}f}{unit}"
 
 
 def check_paper(sizes: Mapping[str, Size]) -> list[CountCheck]:
     """Check every count; `sizes` are the sizes of our data by the paper's names."""
     return [
-        CountCheck(
-            table.label,
-            claim,
-            count_of(claim, PAPER_SIZES[claim.data]),
-            count_of(claim, sizes[claim.data]) if claim.data in sizes else None,
-        )
-        for table in TABLES.values()
+        CountCheck(label, claim, count_of(claim, DATASETS[claim.data].size), size and count_of(claim, size))
+        for label, table in TABLES.items()
         for claim in table.counts
+        for size in (sizes.get(claim.data),)
     ]
 
 
@@ -194,8 +142,7 @@ def count_of(claim: PaperCount, size: Size) -> Count:
         model = account_car(config.model, CarSizes(1500, 4, combinations=size.puzzles, rows=size.rows))
     else:
         model = account(config.model, *size)
-    found: Count = (COUNTS.get(claim.what) or attrgetter(claim.what))(model)
-    return found
+    return COUNTS.get(claim.what, attrgetter(claim.what))(model)
 
 
 # Tables for the terminal.
@@ -230,12 +177,11 @@ def _number(count: Count) -> int | float:
 def count_arc(name: str, config: TrainConfig, data_rows: bool, data: Path | None) -> tuple[dict[str, Any], Table]:
     """Count the parameters of a preset on ARC's tasks, with the paper's number of rows if it is printed, else ours."""
     known = paper_dataset(config.data)
-    if known is None or data_rows:
+    if known and not data_rows:
+        size, origin = DATASETS[known].size, f"the paper's {known} (--data-rows draws our own)"
+    else:
         with status("drawing the views of every puzzle"):
             size = drawn_size(config.data if data is None else replace(config.data, data=data))
         origin = "the views drawn here"
-    else:
-        size = PAPER_SIZES[known]
-        origin = f"the paper's {known} (--data-rows draws our own)"
     caption = f"{size.puzzles:,} puzzles and {size.rows:,} rows, the blank one included: {origin}."
     return count_components(name, {"rows_from": origin}, caption, account(config.model, *size))

@@ -12,7 +12,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -29,6 +29,7 @@ from charm.paper.comparison import MOST_SEEDS, Comparison
 from charm.paper.runs import SizeName
 from charm.paper.tables import TABLES, PaperTable
 from charm.paper.work import STOPPED, PaperRun, Result, Shelf, run_one
+from charm.progress import Echo
 from charm.tables import Table
 
 SEEDS = 3  # default at sizes other than full
@@ -59,25 +60,25 @@ class Reproduction:
         if unknown := [name for name in variants if name not in names]:
             known = ", ".join(names)
             raise CharmError(f"{' '.join(labels)}: there is no variant {unknown[0]!r}; expected some of {known}")
-        chosen = variants or names
-        tables = [
-            replace(table, lines=tuple(one for one in table.lines if not one.run or one.variant.name in chosen))
-            for table in tables
-        ]
+
+        def chosen(table: PaperTable) -> PaperTable:
+            wanted = (line for line in table.lines if not line.run or line.variant.name in (variants or names))
+            return replace(table, lines=tuple(wanted))
+
         figures = tuple(label for label in labels if TABLES[label].panels)
-        return Reproduction(tuple(tables), figures, seeds, Shelf(out, size, data))
+        return Reproduction(tuple(map(chosen, tables)), figures, seeds, Shelf(out, size, data))
 
     def runs(self) -> list[PaperRun]:
         """Return all runs, those that lines share once: seed by seed, and bases of streams first."""
         lines = [line for table in self.tables for line in table.runs]
-        wanted = [(0, line.variant.base) for line in lines if line.variant.base]
+        found = [self.shelf.run(line.variant.base, 0) for line in lines if line.variant.base]
         for line in lines:
             paper = line.seeds if self.shelf.size == "full" else SEEDS
-            wanted += [(seed, line.variant) for seed in range(self.seeds or paper)]
-        found: dict[tuple[int, str], PaperRun] = {}
-        for seed, variant in wanted:
-            found.setdefault((seed, variant.home(self.shelf.size)), self.shelf.run(variant, seed))
-        return sorted(found.values(), key=lambda run: run.seed)
+            found += [self.shelf.run(line.variant, seed) for seed in range(self.seeds or paper)]
+        first: dict[tuple[int, str], PaperRun] = {}
+        for run in found:
+            first.setdefault((run.seed, run.name), run)
+        return sorted(first.values(), key=lambda run: run.seed)
 
     def missing_runs(self) -> list[PaperRun]:
         """Return the runs without a result."""
@@ -99,13 +100,10 @@ class Reproduction:
             counted = f"{left[run.name]} of {every[run.name]}"
             rows.append([run.variant.key, counted, _time(run.hours), _time(run.hours * left[run.name])])
         rows.append(["all", f"{len(missing)} of {len(runs)}", "", _time(sum(run.hours for run in missing))])
-        yield Table(
-            ["variant", "missing runs", "time per run", "time"],
-            rows,
-            f"{', '.join(table.label for table in self.tables)}, size {size}",
-            f"Estimated for {'two CPU cores' if size in CPU_SIZES else 'one NVIDIA H200'} with nothing else running.",
-            totals=[len(rows) - 1],
-        )
+        title = f"{', '.join(table.label for table in self.tables)}, size {size}"
+        where = "two CPU cores" if size in CPU_SIZES else "one NVIDIA H200"
+        caption = f"Estimated for {where} with nothing else running."
+        yield Table(["variant", "missing runs", "time per run", "time"], rows, title, caption, [len(rows) - 1])
         for about in dict.fromkeys(run.variant.size(size).about for run in runs):
             yield f"{size}: {about}"
         for run in missing:
@@ -113,16 +111,15 @@ class Reproduction:
 
     def to_json(self) -> dict[str, Any]:
         """Return the plan as JSON."""
-        missing = self.missing_runs()
-        runs = [
-            {"variant": one.variant.key, "seed": one.seed, "hours": one.hours, "commands": commands_by_hand(one)}
-            for one in missing
-        ]
+        runs, missing = [], self.missing_runs()
+        for one in missing:
+            row = {"variant": one.variant.key, "seed": one.seed, "hours": one.hours}
+            runs.append({**row, "commands": commands_by_hand(one)})
         return {"size": self.shelf.size, "missing": runs, "hours": sum(one.hours for one in missing)}
 
     # Runs
 
-    def run(self, device: str, at_once: int | None, say: Callable[[str], None]) -> list[str]:
+    def run(self, device: str, at_once: int | None, say: Echo) -> list[str]:
         """Run what is missing on this machine; return a sentence for each failed run.
 
         Unless `at_once` is given, as many run on each GPU as the largest run allows, or one without a GPU.
@@ -151,10 +148,8 @@ class Reproduction:
             given[name] = int(value) if value.isdecimal() else value
         self.shelf.prepare(job.variant for job in jobs)
         numbers = run_on_slurm(jobs, device, at_once or len(jobs), given)
-        return (
-            f"{len(jobs)} runs submitted as {numbers[0]} to {numbers[-1]}; "
-            f"the same command with --show in place of --slurm prints what has finished"
-        )
+        then = "the same command with --show in place of --slurm prints what has finished"
+        return f"{len(jobs)} runs submitted as {numbers[0]} to {numbers[-1]}; {then}"
 
     # After
 
@@ -183,24 +178,17 @@ class Reproduction:
         # Lines may share a run; keys differ by the prefix of their scores.
         by_run = {line.run: found[line.key] for line in lines}
         runs = [some[seed] for some in by_run.values() for seed in seeds]
-        numbers = {
-            f"{line.key} {measure}": [scores[seed] for seed in seeds]
-            for line in lines
-            for measure in line.paper or comparison.table.measures
-            if set(seeds) <= set(scores := comparison.scores(line, measure))
-        }
+        measured = [(line, measure) for line in lines for measure in line.paper or comparison.table.measures]
+        scores = {f"{line.key} {measure}": comparison.scores(line, measure) for line, measure in measured}
+        numbers = {name: [one[seed] for seed in seeds] for name, one in scores.items() if {*seeds} <= {*one}}
         chosen = dict.fromkeys(line.variant.name for line in lines)
         given = f" --variants {' '.join(chosen)}" if len(lines) < len(TABLES[label].runs) else ""
         at_once = max(run.get("at_once", 1) for run in runs)
-        record = {
-            "what": f"{label}, size {size}",
-            "command": f"charm reproduce {label} --size {size} --seeds {len(seeds)} --jobs {at_once}{given}",
-            "size": "; ".join(sorted({line.variant.size(size).about for line in lines})),
-            "machine": ", ".join(sorted({run["machine"] for run in runs})),
-            "date": max(run["date"] for run in runs),
-            "seeds": seeds,
-            "numbers": numbers,
-        }
+        command = f"charm reproduce {label} --size {size} --seeds {len(seeds)} --jobs {at_once}{given}"
+        record: Result = {"what": f"{label}, size {size}", "command": command}
+        record["size"] = "; ".join(sorted({line.variant.size(size).about for line in lines}))
+        record["machine"] = ", ".join(sorted({run["machine"] for run in runs}))
+        record |= {"date": max(run["date"] for run in runs), "seeds": seeds, "numbers": numbers}
         path = folder / f"{record_name(label, size)}.json"
         text = ",\n".join(f"  {json.dumps(_without_details(run, seeds[0]))}" for run in runs)
         write_atomically(path, f'{json.dumps(record, indent=1)[:-2]},\n "runs": [\n{text}\n ]\n}}\n')
@@ -209,10 +197,8 @@ class Reproduction:
 
 def _without_details(run: Result, first: int) -> Result:
     """Return a run as a record has it: settings are those of the variant's first seed but for the seed."""
-    curve = [
-        {name: value for name, value in line.items() if name in CURVE or name.startswith("evaluation/")}
-        for line in run.get("curve", ())
-    ]
+    names = {name for line in run.get("curve", ()) for name in line if name in CURVE or name.startswith("evaluation/")}
+    curve = [{name: value for name, value in line.items() if name in names} for line in run.get("curve", ())]
     kept = {name: value for name, value in run.items() if name != "settings" or run["seed"] == first}
     return {**kept, "curve": curve}
 
@@ -255,14 +241,11 @@ def commands_by_hand(job: PaperRun) -> list[str]:
 def catalogue() -> tuple[dict[str, Any], Table]:
     """Return all labels with their numbers of variants and hours, as JSON and as a table."""
     found, rows = {}, []
-    with_lines = [one.label for one in TABLES.values() if one.lines]
-    for label in dict.fromkeys((*with_lines, *(one.label for one in TABLES.values() if one.panels))):
-        sizes: dict[str, float] = {}
-        for size in ("small", "full"):
-            runs = Reproduction.of([label], size, None, (), Path(), None).runs()
-            sizes[size] = sum(run.hours for run in runs)
-        found[label] = {"variants": sum(run.seed == 0 for run in runs), **sizes}
-        rows.append([label, str(found[label]["variants"]), _time(sizes["small"]), _time(sizes["full"])])
+    for label in sorted((one for one in TABLES if TABLES[one].sources), key=lambda one: not TABLES[one].lines):
+        small, full = (Reproduction.of([label], size, None, (), Path(), None).runs() for size in ("small", "full"))
+        hours = {"small": sum(run.hours for run in small), "full": sum(run.hours for run in full)}
+        found[label] = {"variants": sum(run.seed == 0 for run in full), **hours}
+        rows.append([label, str(found[label]["variants"]), *map(_time, hours.values())])
     caption = "Estimated time on one NVIDIA H200: three seeds at size small, the paper's own at size full."
     return found, Table(["label", "variants", "small", "full"], rows, "The paper's tables and figures", caption)
 
@@ -281,7 +264,7 @@ def gpus(device: str) -> list[str]:
     return (named.split(",") if named else list(map(str, range(count))))[:count]
 
 
-def run_here(jobs: Sequence[PaperRun], device: str, at_once: int, say: Callable[[str], None]) -> list[str]:
+def run_here(jobs: Sequence[PaperRun], device: str, at_once: int, say: Echo) -> list[str]:
     """Run jobs on the GPUs, at most `at_once` at a time; return a sentence for each failed run.
 
     If a run runs out of memory while others are running, it is tried again with one run fewer at a time. On SIGTERM or
@@ -307,7 +290,7 @@ def run_here(jobs: Sequence[PaperRun], device: str, at_once: int, say: Callable[
                 for process in [one for one in running if one.poll() is not None]:
                     job, _ = running.pop(process)
                     log = job.folder / LOG
-                    text = log.read_text(errors="replace") if log.is_file() else ""
+                    text = (log.read_text(errors="replace") if log.is_file() else "").strip()
                     if process.returncode == 0:
                         say(f"{job}: {_outcome(job.read())}")
                     elif at_once > 1 and "out of memory" in text[-4000:].lower():
@@ -315,7 +298,8 @@ def run_here(jobs: Sequence[PaperRun], device: str, at_once: int, say: Callable[
                         waiting.append(job)
                         say(f"{job}: out of memory while others ran; tried again with at most {at_once} at once")
                     else:
-                        why = f"{_last_line(text) or f'exit code {process.returncode}'} (see {log})"
+                        said = "".join(text.splitlines()[-1:]).strip().removeprefix("charm: ")
+                        why = f"{said or f'exit code {process.returncode}'} (see {log})"
                         if process.returncode == STOPPED:
                             why = "stopped before its end; the same command resumes it"
                         failed.append(f"{job}: {why}")
@@ -327,23 +311,16 @@ def run_here(jobs: Sequence[PaperRun], device: str, at_once: int, say: Callable[
 
 
 def _start(job: PaperRun, device: str, gpu: str, at_once: int) -> subprocess.Popen[bytes]:
-    log = job.folder / LOG
-    log.parent.mkdir(parents=True, exist_ok=True)
+    job.folder.mkdir(parents=True, exist_ok=True)
     share = str(max(1, (os.cpu_count() or 1) // at_once))
-    package = Path(__file__).parents[2]
-    paths = [str(package), *filter(None, [os.environ.get("PYTHONPATH")])]
     threads = dict.fromkeys(("OMP_NUM_THREADS", "TORCHINDUCTOR_COMPILE_THREADS"), share) if at_once > 1 else {}
-    chosen = {"CUDA_VISIBLE_DEVICES": gpu} if gpu else {}
-    with log.open("ab") as file:
+    paths = filter(None, [str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH")])
+    env = {**threads, **os.environ, "PYTHONPATH": os.pathsep.join(paths)}
+    env |= {"CUDA_VISIBLE_DEVICES": gpu} if gpu else {}
+    with (job.folder / LOG).open("ab") as file:
         # A separate session, so that Ctrl-C reaches only the runner, which asks each run once to stop.
-        return subprocess.Popen(
-            command(job, device, at_once),
-            env={**threads, **os.environ, "PYTHONPATH": os.pathsep.join(paths), **chosen},
-            stdin=subprocess.DEVNULL,
-            stdout=file,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-        )
+        how: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stderr": subprocess.STDOUT, "start_new_session": True}
+        return subprocess.Popen(command(job, device, at_once), env=env, stdout=file, **how)
 
 
 def command(job: PaperRun, device: str, at_once: int) -> list[str]:
@@ -352,10 +329,6 @@ def command(job: PaperRun, device: str, at_once: int) -> list[str]:
     words = [sys.executable, "-m", "charm.paper.work", str(shelf.out), shelf.size, job.variant.key, str(job.seed)]
     words += ["--device", device, "--at-once", str(at_once)]
     return words + (["--data", str(shelf.data)] if shelf.data else [])
-
-
-def _last_line(text: str) -> str:
-    return next((line.strip() for line in reversed(text.splitlines()) if line.strip()), "").removeprefix("charm: ")
 
 
 def _outcome(result: Result | None) -> str:

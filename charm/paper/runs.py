@@ -23,6 +23,7 @@ from itertools import product
 from operator import attrgetter
 from typing import Any, Literal
 
+from charm.accounting import Size
 from charm.arc.presets import arc1
 from charm.automata.run import CarConfig
 from charm.config import from_json, to_json
@@ -33,6 +34,7 @@ from charm.language.config import LMConfig
 from charm.language.gpt import components
 from charm.language.presets import tiny
 from charm.runs.settings import RunConfig
+from charm.tasks.dataset import DataConfig
 from charm.tasks.sources import load_source
 from charm.tasks.task import MAX_SIDE
 
@@ -112,21 +114,35 @@ class Variant:
         return with_fields(self.size(size).shrink(self.full()), {"recipe": given} if self.start else given)
 
     def size(self, name: SizeName) -> Setting:
-        if name not in SIZES[self.group]:
-            raise CharmError(f"{self.key} has no size {name}; its sizes are {', '.join(SIZES[self.group])}")
-        return SIZES[self.group][name]
+        known = SIZES[self.group]
+        if name not in known:
+            raise CharmError(f"{self.key} has no size {name}; its sizes are {', '.join(known)}")
+        return known[name]
 
     def home(self, size: SizeName) -> str:
         """Return the name under which results are stored."""
         return f"{self.size(size).home}.{self.name}"
 
 
+@dataclass(frozen=True)
+class PaperData:
+    """A data set whose size the paper gives."""
+
+    puzzles: int
+    rows: int
+    data: DataConfig | None = None  # where ours comes from
+    stream: str = ""
+
+    @property
+    def size(self) -> Size:
+        return Size(self.puzzles, self.rows)
+
+
 def variant_named(key: str) -> Variant:
     """Return a variant by its key, GROUP.NAME."""
     if key not in VARIANTS:
-        raise CharmError(
-            f"there is no variant {key!r}; `charm reproduce LABEL --dry-run` lists the variants of a table"
-        )
+        known = "`charm reproduce LABEL --dry-run` lists the variants of a table"
+        raise CharmError(f"there is no variant {key!r}; {known}")
     return VARIANTS[key]
 
 
@@ -160,28 +176,16 @@ def text_small(full: LMConfig) -> Fields:
     vocab, batch = 8192, 2**15
     depth, width = (8, 512) if full.gpt.depth > 12 else (6, 384)
     steps = round(full.steps * full.batch / 1.19e9) * 400
-    ngram = replace(
-        full.ngram,
-        rows=full.ngram.rows // full.gpt.vocab * vocab,
-        width=max(8, full.ngram.width * width // full.gpt.model_width // 8 * 8),
-    )
-    decay = 0.28 * math.sqrt(batch / 2**19) * 1.156e9 / (steps * batch)
-    return {
-        "gpt": {"depth": depth, "width": width},
-        "ngram": to_json(ngram),
-        "optimizer": {"weight_decay": decay},
-        "steps": steps,
-    }
+    narrow = max(8, full.ngram.width * width // full.gpt.model_width // 8 * 8)
+    ngram = replace(full.ngram, rows=full.ngram.rows // full.gpt.vocab * vocab, width=narrow)
+    decay = {"weight_decay": 0.28 * math.sqrt(batch / 2**19) * 1.156e9 / (steps * batch)}
+    return {"gpt": {"depth": depth, "width": width}, "ngram": to_json(ngram), "optimizer": decay, "steps": steps}
 
 
 def text_cpu(full: LMConfig) -> Fields:
     """Shrink a language model to `lm-tiny`; tables have 4 x 2,048 rows where the paper has 5 times its vocabulary."""
-    ngram = replace(
-        full.ngram,
-        rows=full.ngram.rows // full.gpt.vocab * 4 * 2048 // 5,
-        width=min(64, full.ngram.width // 3 // 8 * 8),
-        layers=(1, 2),
-    )
+    rows, width = full.ngram.rows // full.gpt.vocab * 4 * 2048 // 5, min(64, full.ngram.width // 3 // 8 * 8)
+    ngram = replace(full.ngram, rows=rows, width=width, layers=(1, 2))
     steps = tiny().steps * max(1, round(full.steps * full.batch / 1.19e9))
     return {"gpt": {"depth": 6} if full.gpt.depth > 12 else {}, "ngram": to_json(ngram), "steps": steps}
 
@@ -232,8 +236,7 @@ def _streams(group: str, bases: Collection[str]) -> Iterator[tuple[str, str, Fie
         yield f"{name}-h{weight:g}", base, {"method": method, "scope": scope, "recipe": {"halt_weight": weight}}
 
 
-def _read() -> tuple[dict[str, dict[str, Setting]], dict[str, Variant]]:
-    given = tomllib.loads((files("charm.paper") / "runs.toml").read_text("utf-8"))
+def _read(given: Fields) -> tuple[dict[str, dict[str, Setting]], dict[str, Variant]]:
     sizes: dict[str, dict[str, Setting]] = {}
     variants: list[Variant] = []
     for group, content in given["groups"].items():
@@ -253,8 +256,10 @@ def _read() -> tuple[dict[str, dict[str, Setting]], dict[str, Variant]]:
     return sizes, {one.key: one for one in variants}
 
 
-SIZES, VARIANTS = _read()
+_FILE = tomllib.loads((files("charm.paper") / "runs.toml").read_text("utf-8"))
+SIZES, VARIANTS = _read(_FILE)
 """Settings by group and size, and variants by their keys."""
+DATASETS = {name: from_json(PaperData, one, name) for name, one in _FILE["datasets"].items()}
 
 
 # Costs, estimated from measured speeds and the operations of a model.

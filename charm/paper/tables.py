@@ -68,7 +68,7 @@ class PaperCount:
     """A parameter count that the paper prints, and what to count for it."""
 
     label: str
-    data: str  # a key of `charm.paper.counts.PAPER_SIZES`
+    data: str  # a key of `charm.paper.runs.DATASETS`
     run: str  # the key of a variant, or a preset of a language model
     what: str  # a key of `charm.paper.counts.COUNTS`, a field of `Accounting`, or a part of a language model
     printed: str  # the count with its unit: "29.9M", "31.76k", "13,663,233"

@@ -45,7 +45,7 @@ from charm.models.model import CharmModel
 from charm.paper.runs import SMALL_STREAM, SizeName, Variant, hours, small_tasks, variant_named
 from charm.paper.tables import EMERGED
 from charm.paths import data_dir
-from charm.progress import say
+from charm.progress import Echo, say
 from charm.runs.checkpoint import newest_checkpoint, steps_of
 from charm.runs.folder import write_result
 from charm.runs.metrics import curve, mean_around, read_metrics
@@ -81,23 +81,19 @@ class Shelf:
 
     def prepare(self, variants: Iterable[Variant]) -> None:
         """Write the files that runs of the smaller sizes read: their stream, benchmark and synthetic pairs."""
-        variants = list(variants)
-        configs = [variant.at(self.size) for variant in variants]
-        stream = next((one for one in variants if one.base and one.at(self.size).stream == UNSEEN), None)
-        if stream:
-            tasks = {
-                task.id: task for split in ("training", "evaluation") for task in load_source(f"arc1/{split}").tasks
-            }
-            ids = stream.size(self.size).stream or small_tasks("training")[:SMALL_STREAM]
-            TaskStream(UNSEEN, tuple(tasks[one] for one in ids)).save(self.stream_path)
-        for config in configs:
-            if self.chooses_pairs(config):
-                for provider in config.data.synthetic:
-                    choose_pairs(data_dir(self.data) / provider, self.own_data / provider, config.data.tasks)
-        automata = next((config for config in configs if isinstance(config, CarConfig)), None)
-        folder = self.own_data / "car"
-        if automata and self.size != "full" and not (folder / benchmark.MANIFEST).is_file():
-            benchmark.write_benchmark(folder, benchmark.build(automata.data.benchmark))
+        for variant in variants:
+            config, automata = variant.at(self.size), self.own_data / "car"
+            if variant.base and config.stream == UNSEEN:
+                tasks = {
+                    one.id: one for split in ("training", "evaluation") for one in load_source(f"arc1/{split}").tasks
+                }
+                ids = variant.size(self.size).stream or small_tasks("training")[:SMALL_STREAM]
+                TaskStream(UNSEEN, tuple(tasks[one] for one in ids)).save(self.stream_path)
+            for provider in config.data.synthetic if self.chooses_pairs(config) else ():
+                choose_pairs(data_dir(self.data) / provider, self.own_data / provider, config.data.tasks)
+            made = (automata / benchmark.MANIFEST).is_file()
+            if isinstance(config, CarConfig) and self.size != "full" and not made:
+                benchmark.write_benchmark(automata, benchmark.build(config.data.benchmark))
 
     @property
     def stream_path(self) -> Path:
@@ -164,10 +160,8 @@ class PaperRun:
             made = identity(from_json(type(config), made))
         if made != wanted:
             names = [name for name in wanted if not isinstance(made, dict) or made.get(name) != wanted[name]]
-            raise CharmError(
-                f"{self.result_path} was made with other settings ({', '.join(names) or 'more fields'}); delete it to "
-                f"run the variant again, or use another --out"
-            )
+            problem = f"{self.result_path} was made with other settings ({', '.join(names) or 'more fields'})"
+            raise CharmError(f"{problem}; delete it to run the variant again, or use another --out")
         return found
 
 
@@ -199,41 +193,32 @@ def identity(config: Any) -> dict[str, Any]:
 # A run
 
 
-def run_one(run: PaperRun, here: Place, say: Callable[[str], None] = print, at_once: int = 1) -> bool:
+def run_one(run: PaperRun, here: Place, say: Echo = print, at_once: int = 1) -> bool:
     """Finish the training, evaluate, and write the result; return False if a signal stopped it.
 
-    `at_once` is the number of runs that share the machine; it is recorded because it affects the speed.
+    The number of runs that share the machine is recorded, because it affects the speed.
     """
     began = time.monotonic()
     found = _learn_stream(run, run.base, here, say) if run.base else _train(run, here, say)
     if found is None:
         return False
     if here.is_main:
-        result: Result = {
-            "variant": run.name,
-            "size": run.shelf.size,
-            "seed": run.seed,
-            **found,
-            "seconds_of_last_attempt": round(time.monotonic() - began, 1),
-            "at_once": at_once,
-            "machine": here.describe(),
-            "torch": torch.__version__,
-            "date": datetime.now(UTC).strftime("%Y-%m-%d"),
-            "curve": _thin_out(read_metrics(run.folder)),
-            "settings": identity(run.variant.at(run.shelf.size, run.seed)),
-        }
+        result = {"variant": run.name, "size": run.shelf.size, "seed": run.seed, **found}
+        result |= {"seconds_of_last_attempt": round(time.monotonic() - began, 1), "at_once": at_once}
+        result |= {"machine": here.describe(), "torch": torch.__version__, "date": f"{datetime.now(UTC):%Y-%m-%d}"}
+        result["curve"] = _thin_out(read_metrics(run.folder))
+        result["settings"] = identity(run.variant.at(run.shelf.size, run.seed))
         write_result(run.result_path, result, run.folder)
         say(str(run.result_path))
     return True
 
 
-def _train(run: PaperRun, here: Place, say: Callable[[str], None]) -> Result | None:
+def _train(run: PaperRun, here: Place, say: Echo) -> Result | None:
     config, out, domain = run.config, run.folder, run.variant.domain
     begun = (out / "config.json").is_file()
     if begun and identity(read_run_config(out, type(config))) != identity(config):
-        raise CharmError(
-            f"{out} is an unfinished run with other settings; delete it to start again, or use another --out"
-        )
+        remedy = "delete it to start again, or use another --out"
+        raise CharmError(f"{out} is an unfinished run with other settings; {remedy}")
     engine = domain.get("train")(config, out, here, begun, say)
     if engine.step < config.steps:
         return None
@@ -242,7 +227,7 @@ def _train(run: PaperRun, here: Place, say: Callable[[str], None]) -> Result | N
     gc.collect()
     if here.device.type == "cuda":
         torch.cuda.empty_cache()
-    trained = time.monotonic()
+    trained, metrics = time.monotonic(), read_metrics(out)
     scores: dict[str, float] = {}
     tasks: dict[str, list[str]] = {}
     place_of_data = config.data if domain.name == "lm" else config.data.data
@@ -252,18 +237,17 @@ def _train(run: PaperRun, here: Place, say: Callable[[str], None]) -> Result | N
             scores |= {f"{prefix}{name}": value for name, value in SCORES[domain.name](found[0]).items()}
             if domain.name == "arc":
                 tasks |= {f"{prefix}{name}": ids for name, ids in _solved_and_proposed(found[0]).items()}
-    metrics = read_metrics(out)
     if domain.name == "arc" and metrics:
         scores["loss"] = round(mean_around(metrics, "token_loss", config.steps)[0], 5)
-    if domain.name == "car" and (updates := updates_until_unseen(metrics)) is not None:
-        scores[EMERGED] = round(updates, 1)
     if domain.name == "arc" and config.memory.gate:
         scores["gate"] = round(100 * gate_share(CharmModel.from_pretrained(newest_checkpoint(out), here.device)), 4)
+    if domain.name == "car" and (updates := updates_until_unseen(metrics)) is not None:
+        scores[EMERGED] = round(updates, 1)
     seconds = {"training": _training_seconds(metrics, config.batch), "evaluation": round(time.monotonic() - trained, 1)}
     return {"scores": scores, "parameters": parameters, "seconds": seconds, "tasks": tasks}
 
 
-def _learn_stream(run: PaperRun, base: PaperRun, here: Place, say: Callable[[str], None]) -> Result | None:
+def _learn_stream(run: PaperRun, base: PaperRun, here: Place, say: Echo) -> Result | None:
     if not steps_of(base.folder):
         raise CharmError(f"{base.folder}: the base has no checkpoint; delete {base.result_path} to train it again")
     try:
@@ -274,22 +258,16 @@ def _learn_stream(run: PaperRun, base: PaperRun, here: Place, say: Callable[[str
     names += ["base before", "base after"]
     scores = {name: round(100 * summary[name], 4) for name in names if summary[name] is not None}
     scores["token loss"] = round(summary["token_loss"], 6)
-    return {
-        "scores": scores,
-        "parameters": {"updated": summary["updated_parameters"]},
-        "seconds": {"training": round(summary["seconds"], 1)},
-        "summary": {**summary, "skipped": len(summary["skipped"]), "stream": Path(summary["stream"]).name},
-    }
+    counts, seconds = {"updated": summary["updated_parameters"]}, {"training": round(summary["seconds"], 1)}
+    summary |= {"skipped": len(summary["skipped"]), "stream": Path(summary["stream"]).name}
+    return {"scores": scores, "parameters": counts, "seconds": seconds, "summary": summary}
 
 
 def _car_scores(found: Mapping[str, Any]) -> dict[str, float]:
     """Return scores such as "seen pass@2" (all combinations) and "seen T=1 pass@2" (one horizon), and right cells."""
-    return {
-        f"{part} {'' if group == 'all' else f'{group} '}{name}": round(100 * one[name], 4)
-        for part in ("seen", "unseen")
-        for group, one in found.get(part, {}).items()
-        for name in ("pass@1", "pass@2", "cells")
-    }
+    groups = [(part, group, one) for part in ("seen", "unseen") for group, one in found.get(part, {}).items()]
+    prefixed = [(f"{part} " if group == "all" else f"{part} {group} ", one) for part, group, one in groups]
+    return {f"{to}{name}": round(100 * one[name], 4) for to, one in prefixed for name in ("pass@1", "pass@2", "cells")}
 
 
 def updates_until_unseen(metrics: list[dict[str, Any]]) -> float | None:

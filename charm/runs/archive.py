@@ -4,12 +4,10 @@ A file contains the predictions of one process with one checkpoint at one refine
 protocol, so any protocol can rank the same files later.
 """
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -94,10 +92,8 @@ def _header(path: Path) -> tuple[Header, int]:
     version = fields.pop("format")
     if version != FORMAT:
         raise CharmError(f"{path}: expected votes file format {FORMAT}, got {version}; delete it and evaluate again")
-    count, inputs = fields.pop("votes"), tuple(map(str, fields.pop("inputs")))
-    questions = tuple(Question(str(one["task_id"]), int(one["test_index"])) for one in fields.pop("questions"))
-    header = from_json(Header, {**fields, "questions": []}, str(path))
-    return replace(header, questions=questions, inputs=inputs), count
+    count = fields.pop("votes")
+    return from_json(Header, fields, str(path)), count
 
 
 def is_finished(
@@ -185,9 +181,8 @@ def read_pass(votes_folder: Path, step: int, loops: int) -> Pass:
     first = headers[0]
     for path, header in zip(paths, headers, strict=True):
         if (header.step, header.loops, f"rank_{header.rank}.npz") != (step, loops, path.name):
-            raise CharmError(
-                f"{path}: the file's header names rank {header.rank} of step {header.step}, {header.loops} loops"
-            )
+            named = f"rank {header.rank} of step {header.step}, {header.loops} loops"
+            raise CharmError(f"{path}: the file's header names {named}")
         if header.ranks != first.ranks:
             raise CharmError(f"{folder}: files of runs with {first.ranks} and {header.ranks} ranks are mixed")
         if not answers_alike(header, first):
@@ -212,10 +207,8 @@ def damaged_passes(votes_folder: Path) -> dict[int, tuple[int, ...]]:
 def whole_passes(votes_folder: Path) -> dict[int, tuple[int, ...]]:
     """Return what `passes` does, or raise for the first damaged votes: a reader must not skip them silently."""
     for step, depths in damaged_passes(votes_folder).items():
-        raise CharmError(
-            f"{pass_folder(votes_folder, step, depths[0])}: votes are missing or damaged; evaluate again, or delete "
-            f"the folder to do without them"
-        )
+        remedy = "evaluate again, or delete the folder to do without them"
+        raise CharmError(f"{pass_folder(votes_folder, step, depths[0])}: votes are missing or damaged; {remedy}")
     return passes(votes_folder)
 
 

@@ -10,8 +10,6 @@
 There is no state of random generators to save: all randomness is keyed by seed and position.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re
@@ -28,7 +26,7 @@ from torch import Tensor
 from torch.optim import Optimizer
 
 from charm.config import checked
-from charm.devices import require_finite
+from charm.devices import Place, require_finite
 from charm.errors import CharmError, charm_errors
 from charm.files import RECORD, check_files, fingerprint, read_sealed, readable_like_its_folder, remove, seal
 
@@ -92,40 +90,38 @@ def write_tensors(path: Path, tensors: Mapping[str, Tensor]) -> None:
     readable_like_its_folder(path)
 
 
-class CheckpointWriter:
-    """A checkpoint being written: `path` is a temporary folder until `commit` renames it."""
-
-    def __init__(self, run: Path, step: int, is_main: bool) -> None:
-        self.final = folder_of(run, step)
-        self.path = self.final.with_name(self.final.name + ".tmp")
-        if is_main:
-            remove(self.path)
-            with charm_errors(f"{self.path} cannot be created", OSError):
-                self.path.mkdir(parents=True)  # fails if a link has appeared there: it could name any folder
-
-    def commit(self, record: dict[str, Any]) -> None:
-        """Finish the checkpoint, on the main process, once every process has written its files."""
-        files = sorted(file for file in self.path.iterdir() if file.name != RECORD)
-        record = seal({**record, "files": {file.name: fingerprint(file) for file in files}})
-        (self.path / RECORD).write_text(json.dumps(record, indent=2) + "\n")
-        for file in [*files, self.path / RECORD]:
-            _sync(file)
-        if self.final.exists():  # a run resumed from before this step writes it again
-            _remove(self.final)
-        os.replace(self.path, self.final)
-        _sync(self.final.parent)
-        _whole.add(self.final.resolve())
-
-
 @contextmanager
-def checkpoint_errors(writer: CheckpointWriter) -> Iterator[None]:
-    """Re-raise errors of writing a checkpoint as CharmError, and remove the partial checkpoint."""
+def new_checkpoint(run: Path, step: int, place: Place, record: dict[str, Any]) -> Iterator[Path]:
+    """Yield a temporary folder that becomes a checkpoint with this record once every process has written its files."""
+    final = folder_of(run, step)
+    path = final.with_name(final.name + ".tmp")
+    if place.is_main:
+        remove(path)
+        with charm_errors(f"{path} cannot be created", OSError):
+            path.mkdir(parents=True)  # fails if a link has appeared there: it could name any folder
+    place.barrier()
     try:
-        yield
+        yield path
+        place.barrier()
+        if place.is_main:
+            _commit(path, final, record)
     except (OSError, SafetensorError, CharmError) as error:
-        shutil.rmtree(writer.path, ignore_errors=True)
-        problem = f"the checkpoint of step {int(writer.final.name[5:])} could not be written"
-        raise CharmError(f"{problem} ({error}); earlier ones are intact") from error
+        shutil.rmtree(path, ignore_errors=True)
+        problem = f"the checkpoint of step {step} could not be written ({error})"
+        raise CharmError(f"{problem}; earlier ones are intact") from error
+
+
+def _commit(path: Path, final: Path, record: dict[str, Any]) -> None:
+    files = sorted(file for file in path.iterdir() if file.name != RECORD)
+    record = seal({**record, "files": {file.name: fingerprint(file) for file in files}})
+    (path / RECORD).write_text(json.dumps(record, indent=2) + "\n")
+    for file in [*files, path / RECORD]:
+        _sync(file)
+    if final.exists():  # a run resumed from before this step writes it again
+        _remove(final)
+    os.replace(path, final)
+    _sync(final.parent)
+    _whole.add(final.resolve())
 
 
 def last_good(run: Path, say: Callable[[str], None]) -> tuple[int, dict[str, Any]] | None:

@@ -1,7 +1,5 @@
 """The settings that runs of all domains share: duration, checkpoints, evaluations, device."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal

@@ -1,7 +1,5 @@
 """Export a run's newest weights as a small folder that can be shared and loaded anywhere."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import torch

@@ -1,7 +1,5 @@
 """The folder of a run: what may be started or resumed there, and who may write to it."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import shutil

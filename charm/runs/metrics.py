@@ -1,7 +1,5 @@
 """metrics.jsonl of a run: a line every few updates, and one per evaluation."""
 
-from __future__ import annotations
-
 import json
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -104,13 +102,9 @@ def mean_around(lines: list[dict[str, Any]], name: str, step: int) -> tuple[floa
 def newest_scores(lines: Sequence[dict[str, Any]]) -> dict[str, Any] | None:
     """Return step and scores of the newest evaluation among the metrics; None before the first."""
     for line in reversed(lines):
-        scores = {
-            name.removeprefix("evaluation/"): value
-            for name, value in line.items()
-            if name.startswith("evaluation/") and is_number(value)
-        }
-        if scores:
-            return {"step": line["step"], "scores": scores}
+        found = {name: value for name, value in line.items() if name.startswith("evaluation/") and is_number(value)}
+        if found:
+            return {"step": line["step"], "scores": {n.removeprefix("evaluation/"): v for n, v in found.items()}}
     return None
 
 

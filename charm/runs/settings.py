@@ -1,10 +1,8 @@
 """All settings of a run that trains a reasoner, as one typed record, which is also its command line."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from operator import attrgetter
 from pathlib import Path
 from typing import Any, ClassVar, Literal, Self
@@ -30,35 +28,22 @@ class OptimizerConfig:
 
     dense: Literal["muon", "adamw", "adam-atan2", "urm-muon"] = "muon"
     """Optimizer of 2-D dense tensors; AdamW updates the others. "adam-atan2" updates all; "urm-muon" is URM's Muon."""
-    lr: float = 1e-4
-    """Learning rate of all dense weights."""
-    weight_decay: float = 0.1
-    """Decoupled weight decay of all dense weights."""
-    betas: tuple[float, float] = (0.9, 0.95)
-    """Betas of AdamW and Adam-atan2."""
-    factors: Literal["muon", "adamw"] = "muon"
-    """Optimizer of the memory's factor tables."""
-    factor_lr: float = 1e-4
-    """Learning rate of the factor tables."""
-    factor_weight_decay: float = 0.1
-    """Decoupled weight decay of the factor tables."""
-    row_lr: float = 1e-2
-    """Learning rate of instance rows."""
-    row_weight_decay: float = 0.1
-    """Decoupled weight decay of instance rows that are read; with "dense-adamw" of all."""
+    lr: float = 1e-4  # Learning rate of all dense weights.
+    weight_decay: float = 0.1  # Decoupled weight decay of all dense weights.
+    betas: tuple[float, float] = (0.9, 0.95)  # Betas of AdamW and Adam-atan2.
+    factors: Literal["muon", "adamw"] = "muon"  # Optimizer of the memory's factor tables.
+    factor_lr: float = 1e-4  # Learning rate of the factor tables.
+    factor_weight_decay: float = 0.1  # Decoupled weight decay of the factor tables.
+    row_lr: float = 1e-2  # Learning rate of instance rows.
+    row_weight_decay: float = 0.1  # Decoupled weight decay of instance rows that are read; with "dense-adamw" of all.
     rows: RowChoice = "signsgd"
     """Optimizer of instance rows: SignSGD, or AdamW row by row; "dense-adamw" also moves rows that were not read, by
     their momentum."""
-    warmup: int = 2000
-    """Updates over which all learning rates rise linearly."""
-    cooldown: float = 0.0
-    """Last share of the run over which all learning rates fall to zero; 0 keeps them constant."""
-    decay: Literal["linear", "cosine"] = "linear"
-    """How they fall."""
-    clip: float = 0.0
-    """Maximum norm of the gradient of all weights together, instance rows included; 0 for no limit."""
-    ema: float = 0.999
-    """Decay of the moving average of dense weights that evaluation uses; 0 turns it off."""
+    warmup: int = 2000  # Updates over which all learning rates rise linearly.
+    cooldown: float = 0.0  # Last share of the run over which all learning rates fall to zero; 0 keeps them constant.
+    decay: Literal["linear", "cosine"] = "linear"  # How they fall.
+    clip: float = 0.0  # Maximum norm of the gradient of all weights together, instance rows included; 0 for no limit.
+    ema: float = 0.999  # Decay of the moving average of dense weights that evaluation uses; 0 turns it off.
 
     def __post_init__(self) -> None:
         for name, value in vars(self).items():
@@ -87,21 +72,16 @@ class RunConfig(EngineConfig):
     memory: CoSEConfig = field(default_factory=CoSEConfig)
     optimizer: OptimizerConfig = field(default_factory=OptimizerConfig)
     steps: int = 600_000
-    batch: int = 768
-    """Examples refined per update (slots), over all processes."""
-    tokens: int = 32_768
-    """Tokens per update of a writer, which has no slots, over all processes."""
-    accumulate: int = 1
-    """Number of micro-batches per update, to save memory."""
-    halt_weight: float = 0.5
-    """Weight of the halting loss."""
+    batch: int = 768  # Examples refined per update (slots), over all processes.
+    tokens: int = 32_768  # Tokens per update of a writer, which has no slots, over all processes.
+    accumulate: int = 1  # Number of micro-batches per update, to save memory.
+    halt_weight: float = 0.5  # Weight of the halting loss.
     checkpoint_every: int = 10_000
     keep_checkpoints: int = 2
     """Number of checkpoints to keep; 0 keeps all. Votes are always kept."""
     evaluate_every: int = 10_000
     """Updates between evaluations (a multiple of checkpoint_every); there is also one at the end. 0: none."""
-    evaluate_views: int = 0
-    """Views per question in those evaluations; 0 for all."""
+    evaluate_views: int = 0  # Views per question in those evaluations; 0 for all.
     evaluate_loops: tuple[int, ...] = (16,)
     """Refinement steps after which votes are taken. Scores while training use the first; the others' votes are kept.
     A network of fixed depths has its own."""
@@ -115,10 +95,8 @@ class RunConfig(EngineConfig):
         if self.batch % self.accumulate:
             raise CharmError(f"a batch of {self.batch} cannot be split into {self.accumulate} equal parts")
         if self.evaluate_every and self.evaluate_every % self.checkpoint_every:
-            raise CharmError(
-                f"evaluate_every ({self.evaluate_every}) must be a multiple of checkpoint_every "
-                f"({self.checkpoint_every}): evaluations run on checkpoints"
-            )
+            often = f"evaluate_every ({self.evaluate_every}) must be a multiple of checkpoint_every"
+            raise CharmError(f"{often} ({self.checkpoint_every}): evaluations run on checkpoints")
         if self.reasoner.fixed_depths:
             object.__setattr__(self, "evaluate_loops", self.reasoner.voting_steps)
         depths = self.evaluate_loops  # votes store them in a byte
@@ -127,11 +105,10 @@ class RunConfig(EngineConfig):
         for name in self.reasoner.unused:
             path, _, last = name.rpartition(".")
             holder = attrgetter(path)(self) if path else self
-            default = next((one.default for one in fields(holder) if one.name == last), None)
-            if default is not None and (value := getattr(holder, last)) != default:
-                raise CharmError(
-                    f"reasoner kind {self.reasoner.kind} does not use {name}: it must stay {default}, got {value}"
-                )
+            default, value = getattr(type(holder), last, None), getattr(holder, last, None)
+            if value != default:
+                use = f"reasoner kind {self.reasoner.kind} does not use {name}"
+                raise CharmError(f"{use}: it must stay {default}, got {value}")
 
     def sized(self, **changes: Any) -> Self:
         """Return the configuration with these fields changed, as far as the network uses them."""
@@ -178,9 +155,8 @@ class TrainConfig(RunConfig):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.reasoner.canvas not in ("", self.data.canvas):
-            raise CharmError(
-                f"reasoner kind {self.reasoner.kind} needs data.canvas {self.reasoner.canvas}, got {self.data.canvas}"
-            )
+            needed = f"reasoner kind {self.reasoner.kind} needs data.canvas {self.reasoner.canvas}"
+            raise CharmError(f"{needed}, got {self.data.canvas}")
 
     @property
     def idle(self) -> dict[str, str]:

@@ -73,20 +73,17 @@ class Summary:
     def table(self) -> Table:
         plan, records = self.manifest.plan, self.manifest.tasks.values()
         rows = [
-            ["pairs", f"{sum(record.pairs for record in records):,}", f"{len(records):,}"],
-            ["attempts", f"{sum(record.attempts for record in records):,}", f"{len(records):,}"],
+            (part, sum(getattr(record, part) for record in records), len(records)) for part in ("pairs", "attempts")
         ]
         rejects = sum((Counter(record.rejects) for record in records), Counter[str]())
         for reason, count in rejects.most_common():
-            tasks = sum(reason in record.rejects for record in records)
-            rows.append([f"rejected: {reason}", f"{count:,}", f"{tasks:,}"])
-        for task, record in sorted(self.short.items()):
-            rows.append([f"short: {task}, {record.shortfall}", f"{record.pairs:,}", "1"])
-        return Table(["what", "count", "tasks"], rows, f"{plan.provider} ({plan.version}), seed {plan.seed}")
+            rows.append((f"rejected: {reason}", count, sum(reason in record.rejects for record in records)))
+        rows += [(f"short: {task}, {one.shortfall}", one.pairs, 1) for task, one in sorted(self.short.items())]
+        cells = [[what, f"{count:,}", f"{tasks:,}"] for what, count, tasks in rows]
+        return Table(["what", "count", "tasks"], cells, f"{plan.provider} ({plan.version}), seed {plan.seed}")
 
     def line(self) -> str:
-        tasks = f"{self.built:,} task{'s' * (self.built != 1)}"
-        return f"{self.folder}: {tasks} made in {self.seconds:,.0f} s"
+        return f"{self.folder}: {self.built:,} task{'s' * (self.built != 1)} made in {self.seconds:,.0f} s"
 
 
 def build_pairs(
@@ -232,11 +229,9 @@ def _resume(folder: Path, plan: Plan) -> Manifest:
         return Manifest(plan)
     manifest = pairs_file.read_manifest(folder)
     for name, asked in asdict(plan).items():
-        found = getattr(manifest.plan, name)
-        if found != asked and name != "pairs":
-            raise CharmError(
-                f"{folder}: contains pairs with {name} {found}, but {asked} was requested; choose another folder"
-            )
+        if name != "pairs" and (found := getattr(manifest.plan, name)) != asked:
+            problem = f"contains pairs with {name} {found}, but {asked} was requested"
+            raise CharmError(f"{folder}: {problem}; choose another folder")
     for task, record in list(manifest.tasks.items()):
         try:
             pairs_file.read_block(folder, task, record.sha256)

@@ -50,10 +50,7 @@ RawGrid = tuple[tuple[int, ...], ...]
 
 @dataclass(frozen=True)
 class ReArc:
-    """Re-ARC's generators and verifiers from the file that `fetch_package` writes.
-
-    Small to pickle: each process loads the code once.
-    """
+    """Re-ARC's generators and verifiers, whose code each process loads once from what `fetch_package` writes."""
 
     package: Path
     seed: int = 0
@@ -69,17 +66,14 @@ class ReArc:
         # the Random that they get.
         key = f"rearc/{self.seed}/{task}/{index}".encode()
         rng = random.Random(int.from_bytes(hashlib.blake2b(key, digest_size=8).digest(), "little"))
+        step = "generator"
         try:
             pair = generate(rng, 0.0, 1.0)  # the full range of difficulty
-        except Exception:
-            return Rejected("generator exception")
-        try:
+            step = "verifier"
             expected = verify(pair["input"])
         except Exception:
-            return Rejected("verifier exception")
-        if expected != pair["output"]:
-            return Rejected("verifier mismatch")
-        return pair["input"], pair["output"]
+            return Rejected(f"{step} exception")
+        return (pair["input"], expected) if expected == pair["output"] else Rejected("verifier mismatch")
 
     def verify(self, task: str, grid: RawGrid) -> RawGrid:
         """Return the output of the task's rule for an input; exceptions of the verifier are passed on."""
@@ -178,9 +172,8 @@ def _functions(package: Path) -> tuple[dict[str, Callable[..., Any]], dict[str, 
     """Return task id -> generator and task id -> verifier. The file's name states the hash of the sources."""
     sources = checked(dict[str, str], read_json(package), str(package))
     if not package.stem.endswith(package_sha256(sources)):
-        raise CharmError(
-            f"{package}: Re-ARC's generators were changed (SHA-256 differs); delete this file to fetch them again"
-        )
+        problem = "Re-ARC's generators were changed (SHA-256 differs)"
+        raise CharmError(f"{package}: {problem}; delete this file to fetch them again")
     # The private name replaces `reasoning_gym.arc.rearc_utils`. The sub-package uses only relative imports, so its
     # parents, which import packages that we do not have, never run.
     name = "_charm_rearc_" + hashlib.blake2b(str(package).encode(), digest_size=6).hexdigest()

@@ -1,7 +1,7 @@
 """The leakage audit: which tasks and pairs appear more than once, within a source or across sources.
 
-Generated pairs are compared with the evaluation sets. Equal means equal up to symmetry and recolouring: the 8
-symmetries times the permutations of all ten colours. A pair without an output equals only pairs without one.
+Equal means equal up to symmetry and recolouring: the 8 symmetries times the permutations of all ten colours. A pair
+without an output equals only pairs without one.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from charm.tasks.task import COLORS, Pair, Task
 from charm.tasks.view import DIHEDRALS, IDENTITY, View, turn
 
 # What the matrix counts for two sources. A task may be in several matches; pairs equal under a view count once.
+SAME_TASK = "same id, identical"
 COUNTS = (
-    *("same id, identical", "same id, changed"),
-    *("other id, identical", "other id, equivalent", "other id, overlapping"),
+    *(SAME_TASK, "same id, changed", "other id, identical", "other id, equivalent", "other id, overlapping"),
     "shared pairs",
 )
 Generated = Mapping[str, Mapping[str, PairBlock]]  # pairs by folder, such as "rearc", and task id
@@ -58,9 +58,9 @@ class Match:
     @property
     def heading(self) -> str:
         """The entry of COUNTS for this match."""
-        if self.ids[0] == self.ids[1]:
-            return "same id, identical" if self.kind == "identical" else "same id, changed"
-        return f"other id, {self.kind}"
+        if self.ids[0] != self.ids[1]:
+            return f"other id, {self.kind}"
+        return SAME_TASK if self.kind == "identical" else "same id, changed"
 
 
 class AnyView(View):
@@ -93,35 +93,26 @@ class AuditReport:
     generated: tuple[GeneratedMatch, ...]
 
     def to_json(self) -> dict[str, Any]:
-        return {
-            "equal_up_to": "8 symmetries x permutations of all ten colours",
-            "sources": list(self.sources),
-            "matrix": [{"sources": list(names), "counts": counts} for names, counts in self.matrix.items()],
-            "matches": to_json(self.matches),
-            "generated_pairs": self.compared,
-            "generated_matches": to_json(self.generated),
-        }
+        matrix = [{"sources": list(names), "counts": counts} for names, counts in self.matrix.items()]
+        found = {"sources": list(self.sources), "matrix": matrix, "matches": to_json(self.matches)}
+        made = {"generated_pairs": self.compared, "generated_matches": to_json(self.generated)}
+        return {"equal_up_to": "8 symmetries x permutations of all ten colours", **found, **made}
 
 
 def audit(sources: Sequence[Source], generated: Generated | None = None) -> AuditReport:
-    """Compare every task with every other one, also within a source.
-
-    Generated pairs are compared with every source that is not for training.
-    """
+    """Compare every task with every other one, also within a source, and generated pairs with the evaluation sets."""
     names = [source.name for source in sources]
     if len(set(names)) < len(names):
         raise CharmError(f"the audit's sources must be different, got {', '.join(names)}")
-    entries = [
-        _Entry(source.name, task, tuple(map(canonical, task.pairs))) for source in sources for task in source.tasks
-    ]
+    each = ((source.name, task) for source in sources for task in source.tasks)
+    entries = [_Entry(name, task, tuple(map(canonical, task.pairs))) for name, task in each]
     holders: dict[bytes, list[int]] = defaultdict(list)  # pair up to views -> the entries that hold it
     namesakes: dict[str, list[int]] = defaultdict(list)
     for number, entry in enumerate(entries):
         namesakes[entry.task.id].append(number)
-        for key in dict.fromkeys(entry.keys):
+        for key in set(entry.keys):
             holders[key].append(number)
-    groups = (*holders.values(), *namesakes.values())
-    candidates = {both for group in groups for both in combinations(group, 2)}
+    candidates = {both for group in (*holders.values(), *namesakes.values()) for both in combinations(group, 2)}
     matches = tuple(_match(entries[a], entries[b]) for a, b in sorted(candidates))
 
     matrix = {both: dict.fromkeys(COUNTS, 0) for both in combinations_with_replacement(names, 2)}
@@ -132,9 +123,8 @@ def audit(sources: Sequence[Source], generated: Generated | None = None) -> Audi
             matrix[both]["shared pairs"] += 1
     generated = generated or {}
     compared = {folder: sum(map(len, blocks.values())) for folder, blocks in generated.items()}
-    asked = [entry for entry in entries if not entry.source.endswith(TRAINING)]
-    summaries = tuple(source.summary() for source in sources)
-    return AuditReport(summaries, matrix, matches, compared, _find_leaks(generated, asked))
+    leaks = _find_leaks(generated, [entry for entry in entries if not entry.source.endswith(TRAINING)])
+    return AuditReport(tuple(source.summary() for source in sources), matrix, matches, compared, leaks)
 
 
 def canonical(pair: Pair) -> bytes:
@@ -152,10 +142,7 @@ def canonical(pair: Pair) -> bytes:
 
 
 def common_view(first: Sequence[Pair], second: Sequence[Pair]) -> View | None:
-    """Return one view that maps the first pairs onto the second, in any order; None where there is none.
-
-    It is an `AnyView` where colour 0 moves.
-    """
+    """Return one view that maps the first pairs onto the second, in any order; None where there is none."""
     if len(first) != len(second):
         return None
     for dihedral in range(DIHEDRALS):
@@ -181,22 +168,21 @@ def audit_tables(report: AuditReport) -> list[Table]:
 
     rows = []
     for match in report.matches:
-        if match.heading == "same id, identical":
-            continue
-        both = (f"{name} {task_id}" for name, task_id in zip(match.sources, match.ids, strict=True))
-        pairs = ", ".join(f"{one.first} {'=' if one.identical else '~'} {one.second}" for one in match.pairs)
-        rows.append([*both, match.kind, pairs, str(match.view or "")])
-    columns = ["task", "task", "relation", "pairs in common", "view"]
+        if match.heading != SAME_TASK:
+            ids = (f"{name} {task_id}" for name, task_id in zip(match.sources, match.ids, strict=True))
+            pairs = ", ".join(f"{one.first} {'=' if one.identical else '~'} {one.second}" for one in match.pairs)
+            rows.append([*ids, match.kind, pairs, str(match.view or "")])
     if rows:
+        columns = ["task", "task", "relation", "pairs in common", "view"]
         tables.append(Table(columns, rows, "All but the identical tasks of one id", narrow=True))
     if report.compared:
         places: dict[tuple[str, str], list[GeneratedMatch]] = defaultdict(list)
-        for one in report.generated:
-            places[f"{one.folder} {one.generated}", f"{one.source} {one.task}"].append(one)
-        rows = [
-            [*both, ", ".join(one.pair for one in some), str(len({n for one in some for n in one.numbers}))]
-            for both, some in places.items()
-        ]
+        for found in report.generated:
+            places[f"{found.folder} {found.generated}", f"{found.source} {found.task}"].append(found)
+        rows = []
+        for both, some in places.items():
+            numbers = {number for found in some for number in found.numbers}
+            rows.append([*both, ", ".join(found.pair for found in some), str(len(numbers))])
         compared = ", ".join(f"{count:,} of {folder}" for folder, count in report.compared.items())
         title = f"Generated pairs that equal an evaluated pair ({compared} compared)"
         tables.append(Table(["generated", "task", "its pairs", "generated pairs"], rows, title, narrow=True))
@@ -212,12 +198,10 @@ class _Entry(NamedTuple):
 def _find_leaks(generated: Generated, asked: Sequence[_Entry]) -> tuple[GeneratedMatch, ...]:
     """Find generated pairs that equal a pair of the asked tasks, quickly: few have such a pair's fingerprint."""
     holders: dict[bytes, list[tuple[_Entry, str]]] = defaultdict(list)
-    shown: list[Pair] = []
+    shown = [pair for entry in asked for pair in entry.task.pairs if pair.output is not None]
     for entry in asked:
-        for (place, pair), key in zip(entry.task.named_pairs().items(), entry.keys, strict=True):
-            if pair.output is not None:
-                shown.append(pair)
-                holders[key].append((entry, place))
+        for place, key in zip(entry.task.named_pairs(), entry.keys, strict=True):
+            holders[key].append((entry, place))
     known = set(_fingerprints(pack_pairs(shown, range(len(shown)))).tolist())
     found: dict[tuple[str, str, str, str, str], list[int]] = defaultdict(list)
     for folder, blocks in generated.items():

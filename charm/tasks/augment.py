@@ -20,8 +20,7 @@ _TRIALS_PER_VIEW = 5  # as in the reference: a puzzle with few colours stops her
 _BLOCK = 1250  # trials drawn at once
 _SPARE = 16  # trials hashed at once beyond a quarter more than the views wanted
 
-PSEUDO_SYMMETRIES = 5  # of VARC's views: quarter turns and flips, numbered from 1 in `view`
-PSEUDO_COLORINGS = 10
+PSEUDO_SYMMETRIES, PSEUDO_COLORINGS = 5, 10  # of VARC's views: quarter turns and flips, numbered from 1 in `view`
 
 # Fixed random words of the content hash: one for each canvas position, colour and grid shape.
 _words = np.random.Generator(np.random.Philox(key_of("content hash")))
@@ -65,8 +64,7 @@ def draw_views(task: Task, count: int, seed: int, pool: Colors | None = None, fi
             some = slice(begin, begin + hashed)
             codes = np.concatenate([codes, encode(dihedral[some], colors[some])])
             hashes = np.concatenate([hashes, hasher(dihedral[some], colors[some])])
-            _, first = np.unique(hashes, return_index=True)
-            first.sort()  # in the order drawn
+            first = np.sort(np.unique(hashes, return_index=True)[1])  # in the order drawn
             codes, hashes = codes[first], hashes[first]
     return codes[:count]
 
@@ -75,8 +73,12 @@ def own_color_views(task: Task, count: int, seed: int, pool: Colors | None = Non
     """Draw views as `draw_views` does; the symmetries in original colours alternate with the others until used up."""
     own = draw_views(task, DIHEDRALS, seed, np.arange(COLORS, dtype=np.uint8)[None]).tolist()
     others = [code for code in draw_views(task, count, seed, pool, fixed).tolist() if code not in own]
-    mixed = [code for some in zip_longest(own, others) for code in some if code is not None]
-    return np.array(mixed[:count], np.uint32)
+    return np.array(_in_turn(own, others)[:count], np.uint32)
+
+
+def _in_turn(*lists: list[int]) -> list[int]:
+    """Take from each list in turn until all are used up."""
+    return [code for some in zip_longest(*lists) for code in some if code is not None]
 
 
 def pseudo_tasks(task: Task, count: int, seed: int, fixed: Sequence[int] = ()) -> Codes:
@@ -92,8 +94,7 @@ def pseudo_tasks(task: Task, count: int, seed: int, fixed: Sequence[int] = ()) -
         colors = np.concatenate([own, _random_colors(rng, _TRIALS_PER_VIEW * PSEUDO_COLORINGS, fixed)])
         codes = encode(np.full(len(colors), symmetry), colors).tolist()
         columns.append(list(dict.fromkeys(codes))[:PSEUDO_COLORINGS])  # distinct, in the order drawn
-    rounds = [code for some in zip_longest(*columns) for code in some if code is not None]
-    return np.array([IDENTITY.code, *rounds], np.uint32)[:count]
+    return np.array([IDENTITY.code, *_in_turn(*columns)], np.uint32)[:count]
 
 
 class _ContentHash:
@@ -113,13 +114,9 @@ class _ContentHash:
         self.shapes_GK = np.zeros((DIHEDRALS, len(grids)), np.uint64)
         for number, grid in enumerate(grids):
             self.shapes_GK[:, number] = [_SHAPE[turn(grid, symmetry).shape] for symmetry in range(DIHEDRALS)]
-            count_C = np.bincount(grid.ravel(), minlength=COLORS)
-            present = np.flatnonzero(count_C)
-            if len(present):
-                # All symmetries at once: cells sorted by colour, and the words of each colour's cells added up.
-                words_GN = _turned_words(*grid.shape)[:, np.argsort(grid.ravel(), kind="stable")]
-                first_C = np.cumsum(count_C) - count_C
-                self.sums_GKC[:, number, present] = np.add.reduceat(words_GN, first_C[present], axis=1)
+            words_GN = _turned_words(*grid.shape)
+            for color in np.unique(grid):
+                self.sums_GKC[:, number, color] = words_GN[:, grid.ravel() == color].sum(axis=1)
 
     def __call__(self, dihedral_N: npt.NDArray[np.uint8], colors_NC: Colors) -> Words:
         weights_NC = _COLOR[colors_NC]

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Iterable
+from itertools import accumulate
 
 import numpy as np
 import numpy.typing as npt
@@ -45,25 +46,22 @@ class PairBank:
         absent = np.zeros((0, 0), np.uint8)
         grids = [absent if one is None else one for pair in pairs for one in (pair.input, pair.output)]
         shapes = np.array([grid.shape for grid in grids], np.int64).reshape(-1, 4)
-        return PairBank.of_cells(np.concatenate([np.zeros(0, np.uint8), *(grid.ravel() for grid in grids)]), shapes)
+        return PairBank.of_cells(np.concatenate([absent.ravel(), *(grid.ravel() for grid in grids)]), shapes)
 
     @staticmethod
     def of_cells(cells: npt.NDArray[np.uint8], shapes: npt.NDArray[np.integer]) -> PairBank:
         """Build a bank of one flat array of cells (input, output, input, output, ...) and shapes [pairs, 4]."""
         shapes = shapes.astype(np.int64)
-        sizes = np.stack([shapes[:, 0] * shapes[:, 1], shapes[:, 2] * shapes[:, 3]], axis=1)
-        ends = np.cumsum(sizes).reshape(-1, 2)
-        spare = np.append(cells, np.uint8(0))
-        return PairBank(torch.from_numpy(spare), torch.from_numpy(ends - sizes), torch.from_numpy(shapes))
+        sizes = shapes.reshape(-1, 2, 2).prod(axis=2)
+        starts = np.cumsum(sizes).reshape(-1, 2) - sizes
+        return PairBank(*map(torch.from_numpy, (np.append(cells, np.uint8(0)), starts, shapes)))
 
     @staticmethod
     def join(banks: list[PairBank]) -> PairBank:
-        offsets = np.cumsum([0] + [len(bank.cells) for bank in banks])
-        return PairBank(
-            torch.cat([bank.cells for bank in banks]),
-            torch.cat([bank.start + int(at) for bank, at in zip(banks, offsets, strict=False)]),
-            torch.cat([bank.shape for bank in banks]),
-        )
+        offsets = accumulate((len(bank.cells) for bank in banks), initial=0)
+        starts = [bank.start + offset for bank, offset in zip(banks, offsets, strict=False)]
+        cells, shapes = ([getattr(bank, part) for bank in banks] for part in ("cells", "shape"))
+        return PairBank(torch.cat(cells), torch.cat(starts), torch.cat(shapes))
 
     def __len__(self) -> int:
         return len(self.shape)

@@ -6,7 +6,7 @@ are loaded, before a view is drawn or a pair is stored.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -21,6 +21,7 @@ from charm.tasks.augment import Codes, Colors, color_pool, draw_views, own_color
 from charm.tasks.batch import PairBank
 from charm.tasks.canvas import FIT_SIDES, FULL_SIDE, LARGE_SIDE, fitting_side
 from charm.tasks.instances import Instances, RowNumbers
+from charm.tasks.keyed import Numbers
 from charm.tasks.keys import Keys
 from charm.tasks.pairs_file import PairBlock, command_for, load_pairs, read_manifest, shortage
 from charm.tasks.sampling import IndexBlock, Mixture, Stream
@@ -161,53 +162,54 @@ def assemble(tasks: TaskSet, config: DataConfig, instances: Instances | None = N
     by_role = {"train": tasks.train, "evaluate": asked, "auxiliary": tasks.auxiliary}
     roles = [(role, task) for role in ROLES for task in by_role[role]]
     everything = check_unique((task for _, task in roles), "the chosen sources together")
-    pairs: list[Pair] = []
     blocks: dict[int, list[IndexBlock]] = {side: [] for side in config.sides}
+    side_for = np.array([fitting_side(longest, config.sides) for longest in range(FULL_SIDE + 1)])
+
+    def index(task_id: str, rows: RowNumbers, first: int, sides_N: Numbers, repeats: int = 1) -> None:
+        """Put pairs, numbered from `first`, into the index of their canvases."""
+        for side in np.unique(sides_N[sides_N > 0]).tolist():
+            numbers = (first + np.flatnonzero(sides_N == side)).astype(np.int32)
+            blocks[side] += _blocks(config, instances, task_id, IndexBlock(numbers, rows, repeats))
+
+    pairs: list[Pair] = []
     times = {"train": 1, "evaluate": config.evaluate_repeats, "auxiliary": config.auxiliary_repeats}
     for role, task in roles:
         rows = instances.add(task.id, _views(config, role, task, pool))
         visible = task.train if role == "evaluate" else task.pairs
         repeats = times[role] * (max(1, round(config.views / len(rows))) if config.balanced else 1)
-        for side, chosen in _by_side(visible, longest_side(task) if role == "evaluate" else None, config.sides):
-            numbers = np.arange(len(pairs), len(pairs) + len(chosen), dtype=np.int32)
-            pairs.extend(chosen)
-            blocks[side] += _blocks(config, instances, task.id, IndexBlock(numbers, rows, repeats))
-    banks = [PairBank.of(pairs)]
-    first = len(pairs)
+        # Each pair has the canvas it needs; all of a task that is asked have the task's.
+        bound = longest_side(task) if role == "evaluate" else 0
+        needed = [bound or max(max(grid.shape) for grid in pair.grids()) for pair in visible]
+        sides_N = side_for[np.array(needed, np.int64)]
+        order = np.argsort(sides_N, kind="stable")
+        index(task.id, rows, len(pairs), sides_N[order], repeats)
+        pairs += [visible[number] for number in order]
+    banks, first = [PairBank.of(pairs)], len(pairs)
     forbidden = {grid_bytes(pair.input) for task in asked for pair in task.test}
     for task_id, made in tasks.synthetic:
         banks.append(PairBank.of_cells(made.cells, made.shapes))
-        rows = _synthetic_rows(config, instances, task_id, made)
         # A generator may happen to draw a question of this dataset, whose answer must not be trained on.
-        allowed = np.array([grid_bytes(made.pair(k)[0]) not in forbidden for k in range(len(made))], bool)
-        sides = _sides(made.shapes.max(axis=1), config.sides)
-        for side in np.unique(sides).tolist():
-            numbers = np.flatnonzero((sides == side) & allowed).astype(np.int32) + np.int32(first)
-            blocks[side] += _blocks(config, instances, task_id, IndexBlock(numbers, rows))
+        allowed = [grid_bytes(made.pair(k)[0]) not in forbidden for k in range(len(made))]
+        rows = _synthetic_rows(config, instances, task_id, made)
+        index(task_id, rows, first, side_for[made.shapes.max(axis=1)] * allowed)
         first += len(made)
 
     questions, bounds = questions_of(asked), tuple(longest_side(task) for task in asked for _ in task.test)
-    dataset = Dataset(
-        config,
-        instances,
-        PairBank.join(banks),
-        {side: Mixture(some) for side, some in blocks.items() if some},
-        questions,
-        PairBank.of(pair for task in asked for pair in task.test),
-        tuple(fitting_side(bound, config.sides) for bound in bounds),
-        bounds,
-    )
-    dataset.manifest = {
+    mixtures = {side: Mixture(some) for side, some in blocks.items() if some}
+    manifest = {
         "config": {**asdict(config), "data": None},
         **tasks.record,
         "tasks": len(everything),
-        "pairs": len(dataset.bank),
+        "pairs": first,
         "synthetic_pairs": first - len(pairs),
         "rows": len(instances),
         "questions": len(questions),
-        "index": {str(side): len(mixture) for side, mixture in dataset.mixtures.items()},
+        "index": {str(side): len(mixture) for side, mixture in mixtures.items()},
     }
-    return dataset
+    question_bank = PairBank.of(pair for task in asked for pair in task.test)
+    question_sides = tuple(fitting_side(bound, config.sides) for bound in bounds)
+    bank = PairBank.join(banks)
+    return Dataset(config, instances, bank, mixtures, questions, question_bank, question_sides, bounds, manifest)
 
 
 def _check_made(config: DataConfig) -> list[str]:
@@ -219,27 +221,22 @@ def _check_made(config: DataConfig) -> list[str]:
         names = ", ".join(folder.name for folder in absent)
         commands = ", ".join(f"`{command_for(folder)}`" for folder in absent)
         raise CharmError(f"{names} are not in {data_dir(config.data)}; run {commands}")
-    lacking = []
-    for folder in folders[: len(config.synthetic)]:
-        if found := shortage(folder):
-            what, remedy = found
-            if not config.partial:
-                raise CharmError(f"{folder}: {what}; {remedy}, or pass --data.partial to train on what is there")
-            lacking.append(f"{folder.name}: {what}")
-    return lacking
+    lacking = {folder: found for folder in folders[: len(config.synthetic)] if (found := shortage(folder))}
+    if lacking and not config.partial:
+        folder, (what, remedy) = next(iter(lacking.items()))
+        raise CharmError(f"{folder}: {what}; {remedy}, or pass --data.partial to train on what is there")
+    return [f"{folder.name}: {what}" for folder, (what, _) in lacking.items()]
 
 
 def load_tasks(config: DataConfig) -> TaskSet:
     """Load the tasks of the named sources and a record of these; tasks to be evaluated come without test outputs."""
     chosen: dict[Role, list[Task]] = {role: [] for role in ROLES}
     sources = []
-    for role, source in _sources(config):
-        some = (task for task in source.tasks if _is_chosen(config, task))
-        chosen[role] += (task.blind() if role == "evaluate" else task for task in some)
+    for role, source, tasks in _chosen(config):
+        chosen[role] += [task.blind() for task in tasks] if role == "evaluate" else tasks
         summary = source.summary()
         sources.append({"role": role, **{name: summary[name] for name in ("name", "version", "sha256", "tasks")}})
-    missing = set(config.tasks) - {task.id for some in chosen.values() for task in some}
-    if missing:
+    if missing := set(config.tasks) - {task.id for some in chosen.values() for task in some}:
         raise CharmError(f"task {min(missing)} is not in the chosen sources")
     trained, asked, auxiliary = (tuple(chosen[role]) for role in ROLES)
     return TaskSet(trained, asked, auxiliary, record={"sources": sources})
@@ -280,12 +277,17 @@ def asked_inputs(config: DataConfig) -> dict[Question, str]:
 
 
 def evaluated_tasks(config: DataConfig) -> list[Task]:
-    asked = (source for role, source in _sources(config) if role == "evaluate")
-    return [task for source in asked for task in source.tasks if _is_chosen(config, task)]
+    return [task for role, _, tasks in _chosen(config) if role == "evaluate" for task in tasks]
 
 
-def _is_chosen(config: DataConfig, task: Task) -> bool:
-    return (not config.tasks or task.id in config.tasks) and task.id not in config.without
+def _chosen(config: DataConfig) -> Iterator[tuple[Role, Source, list[Task]]]:
+    """Yield the sources with their roles, and the tasks that are chosen from each."""
+    for role in ROLES:
+        for name in getattr(config, role):
+            if role != "train" or name not in config.evaluate:
+                source = load_source(name, config.data)
+                some = [task for task in source.tasks if not config.tasks or task.id in config.tasks]
+                yield role, source, [task for task in some if task.id not in config.without]
 
 
 def output_only_colors(task: Task) -> list[int]:
@@ -297,28 +299,21 @@ def output_only_colors(task: Task) -> list[int]:
 
 def _views(config: DataConfig, role: Role, task: Task, pool: Colors | None) -> Codes:
     fixed = output_only_colors(task) if config.fixed_colors == "output-only" else []
-    if config.augment != "pseudo-tasks":
-        draw = own_color_views if config.augment == "own-colors" else draw_views
-        return draw(task, config.views, config.seed, pool, fixed)
-    return pseudo_tasks(task, config.views if role == "evaluate" else 1, config.seed, fixed)
+    if config.augment == "pseudo-tasks":
+        return pseudo_tasks(task, config.views if role == "evaluate" else 1, config.seed, fixed)
+    draw = own_color_views if config.augment == "own-colors" else draw_views
+    return draw(task, config.views, config.seed, pool, fixed)
 
 
 def _blocks(config: DataConfig, instances: Instances, task_id: str, block: IndexBlock) -> list[IndexBlock]:
     """Return a block unchanged, or in two: views in original colours, repeated to be half of it, and the others."""
     if config.augment != "own-colors":
         return [block]
-    known = dict(zip(instances.rows(task_id).tolist(), instances.codes(task_id).tolist(), strict=True))
-    own = np.array([known[row] % PERMUTATIONS == 0 for row in block.rows.tolist()], bool)
+    in_original_colors = instances.rows(task_id)[instances.codes(task_id) % PERMUTATIONS == 0]
+    own = np.isin(block.rows, in_original_colors)
     times = max(1, round((~own).sum() / max(own.sum(), 1)))
     parts = (replace(block, rows=block.rows[own], repeats=block.repeats * times), replace(block, rows=block.rows[~own]))
     return [part for part in parts if len(part.rows)]
-
-
-def _sources(config: DataConfig) -> Iterator[tuple[Role, Source]]:
-    for role in ROLES:
-        for name in getattr(config, role):
-            if role != "train" or name not in config.evaluate:
-                yield role, load_source(name, config.data)
 
 
 def longest_side(task: Task) -> int:
@@ -326,23 +321,9 @@ def longest_side(task: Task) -> int:
     return max(max(grid.shape) for pair in task.blind().pairs for grid in pair.grids())
 
 
-def _by_side(pairs: Sequence[Pair], bound: int | None, sides: Sequence[int]) -> Iterator[tuple[int, list[Pair]]]:
-    """Group pairs by the canvas they need: each its own, or all of them the puzzle's."""
-    needed = [bound or max(max(grid.shape) for grid in pair.grids()) for pair in pairs]
-    chosen = _sides(np.array(needed, np.int64), sides)
-    for side in np.unique(chosen).tolist():
-        yield side, [pair for pair, one in zip(pairs, chosen, strict=True) if one == side]
-
-
-def _sides(longest: np.ndarray[Any, Any], sides: Sequence[int]) -> np.ndarray[Any, Any]:
-    table = np.array([fitting_side(length, sides) for length in range(FULL_SIDE + 1)])
-    return table[longest]
-
-
 def _synthetic_rows(config: DataConfig, instances: Instances, task_id: str, block: PairBlock) -> RowNumbers:
     if config.synthetic_views == "shared":
         return instances.rows(task_id)[: config.synthetic_view_count]
     # Views distinct in the content of the generated pairs; the original keeps the row that it has.
-    some = tuple(block.pairs()[:8])
-    codes = draw_views(Task(task_id, some, ()), config.synthetic_view_count, config.seed + 1)
-    return instances.add(task_id, codes)
+    some = Task(task_id, tuple(block.pairs()[:8]), ())
+    return instances.add(task_id, draw_views(some, config.synthetic_view_count, config.seed + 1))

@@ -7,7 +7,7 @@ when new ones are added.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from copy import deepcopy
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -32,10 +32,7 @@ class Instances:
     def __init__(self) -> None:
         self.puzzles: list[str] = []  # puzzle number -> task id
         self._number: dict[str, int] = {}
-        # (puzzle number, codes) in row order, beginning with the blank row
-        self._chunks: list[tuple[int, npt.NDArray[np.uint32]]] = [(-1, np.zeros(1, np.uint32))]
-        self._rows: list[RowNumbers] = []  # puzzle number -> its rows
-        self._codes: list[npt.NDArray[np.uint32]] = []  # and their views
+        self._known: list[tuple[RowNumbers, npt.NDArray[np.uint32]]] = []  # puzzle number -> its rows, their views
         self._count = 1
         self.keys: Any = None  # of all rows, once `Keys.of` has decoded them; new rows empty it
 
@@ -64,28 +61,26 @@ class Instances:
         if puzzle not in self._number:
             self._number[puzzle] = len(self.puzzles)
             self.puzzles.append(puzzle)
-            self._rows.append(np.zeros(0, np.int32))
-            self._codes.append(np.zeros(0, np.uint32))
+            self._known.append((np.zeros(0, np.int32), np.zeros(0, np.uint32)))
         number = self._number[puzzle]
-        new = codes[~np.isin(codes, self._codes[number])]
+        rows, known = self._known[number]
+        new = codes[~np.isin(codes, known)]
         if len(new):
-            new_rows = np.arange(self._count, self._count + len(new), dtype=np.int32)
-            self._chunks.append((number, new))
-            self._rows[number] = np.concatenate([self._rows[number], new_rows])
-            self._codes[number] = np.concatenate([self._codes[number], new])
+            rows = np.concatenate([rows, np.arange(self._count, self._count + len(new), dtype=np.int32)])
+            known = np.concatenate([known, new])
+            self._known[number] = rows, known
             self._count += len(new)
             self.keys = None
-        rows, known = self._rows[number], self._codes[number]
         order = np.argsort(known)
         return rows[order[np.searchsorted(known, codes, sorter=order)]]
 
     def rows(self, puzzle: str) -> RowNumbers:
         """Return all rows of a puzzle, the first views drawn first."""
-        return self._rows[self.number(puzzle)]
+        return self._known[self.number(puzzle)][0]
 
     def codes(self, puzzle: str) -> npt.NDArray[np.uint32]:
         """Return the views of a puzzle, in the order of `rows`."""
-        return self._codes[self.number(puzzle)]
+        return self._known[self.number(puzzle)][1]
 
     def __contains__(self, puzzle: object) -> bool:
         return puzzle in self._number
@@ -98,21 +93,22 @@ class Instances:
 
     def table(self) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.uint32]]:
         """Return puzzle number and view code of every row; the blank row has puzzle -1 and code 0."""
-        numbers = np.array([number for number, _ in self._chunks], np.int32)
-        chunks = [codes for _, codes in self._chunks]
-        return np.repeat(numbers, list(map(len, chunks))), np.concatenate(chunks)
+        puzzle, code = np.full(len(self), -1, np.int32), np.zeros(len(self), np.uint32)
+        for number, (rows, codes) in enumerate(self._known):
+            puzzle[rows], code[rows] = number, codes
+        return puzzle, code
 
     def copy(self) -> Instances:
         """Return a copy that can grow independently."""
-        return Instances.from_chunks(self.puzzles, self._chunks[1:])
+        return deepcopy(self)
 
     def save(self, path: Path) -> None:
         """Write one compressed .npz without pickled objects, whole or not at all."""
-        numbers = np.array([number for number, _ in self._chunks[1:]], np.int32)
-        lengths = np.array([len(codes) for _, codes in self._chunks[1:]], np.int32)
-        codes = self.table()[1][1:]
+        puzzle, code = self.table()
+        starts = np.flatnonzero(np.diff(puzzle)) + 1  # of rows of one puzzle that follow each other
+        lengths = np.diff(starts, append=len(puzzle)).astype(np.int32)
         names = np.frombuffer(json.dumps(self.puzzles).encode(), np.uint8)
-        write = partial(np.savez_compressed, puzzles=names, number=numbers, length=lengths, code=codes)
+        write = partial(np.savez_compressed, puzzles=names, number=puzzle[starts], length=lengths, code=code[1:])
         write_atomically(path, write)
 
     @staticmethod
@@ -128,17 +124,12 @@ class Instances:
                 raise CharmError("lengths do not add up")
             if ((numbers < 0) | (numbers >= len(puzzles))).any():
                 raise CharmError("rows without a puzzle")
-            chunks = np.split(codes, np.cumsum(lengths)[:-1]) if len(lengths) else []
-            instances = Instances.from_chunks(puzzles, zip(numbers.tolist(), chunks, strict=True))
+            instances = Instances()
+            for puzzle in puzzles:
+                instances.add(puzzle, codes[:0])
+            ends = np.cumsum(lengths)
+            for number, begin, end in zip(numbers, ends - lengths, ends, strict=True):
+                instances.add(puzzles[number], codes[begin:end])
             if len(instances) != len(codes) + 1 or len(instances.puzzles) != len(puzzles):
                 raise CharmError("a puzzle or view is listed twice")
             return instances
-
-    @staticmethod
-    def from_chunks(puzzles: list[str], chunks: Iterable[tuple[int, npt.NDArray[np.uint32]]]) -> Instances:
-        instances = Instances()
-        for puzzle in puzzles:
-            instances.add(puzzle, np.zeros(0, np.uint32))
-        for number, codes in chunks:
-            instances.add(puzzles[number], codes)
-        return instances

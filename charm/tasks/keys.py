@@ -174,18 +174,13 @@ class ArcKey(KeySchema, names=("puzzle",)):
             # Pool entries are numbered in order of appearance, so that appended rows do not renumber any.
             values, first, inverse = np.unique(recoloring, return_index=True, return_inverse=True)
             if len(values) > config.color_pool:
-                raise CharmError(
-                    f"the instances use {len(values)} recolourings, but the memory's pool has only {config.color_pool}"
-                )
+                used = f"the instances use {len(values)} recolourings"
+                raise CharmError(f"{used}, but the memory's pool has only {config.color_pool}")
             recoloring = np.argsort(np.argsort(first))[inverse]
-        return {
-            "puzzle": np.maximum(keys.puzzle.numpy(), 0),
-            "dihedral": dihedral,
-            "corners": CORNERS[dihedral],
-            "colors": keys.colors.numpy()[:, 1:] - 1,
-            "recoloring": recoloring.astype(np.int32),
-            **({"flagged": flagged} if config.colors == "flagged" else {}),
-        }
+        puzzle, colors = np.maximum(keys.puzzle.numpy(), 0), keys.colors.numpy()[:, 1:] - 1
+        found = {"puzzle": puzzle, "dihedral": dihedral, "corners": CORNERS[dihedral], "colors": colors}
+        found["recoloring"] = recoloring.astype(np.int32)
+        return found | ({"flagged": flagged} if config.colors == "flagged" else {})
 
     def build(self, config: MemoryConfig, width: int) -> CoSE | TableMemory:
         return build_memory(config, width, len(self.instances.puzzles), len(self.instances))

@@ -129,13 +129,11 @@ def shortage(folder: Path) -> tuple[str, str] | None:
     A task with fewer pairs because no more exist is complete: building it again would not help.
     """
     manifest = read_manifest(folder)
-    plan, built = manifest.plan, len(manifest.tasks)
-    whole = WHOLE_TASKS.get(folder.name, built)
+    plan, built, command = manifest.plan, len(manifest.tasks), command_for(folder, manifest.plan)
     if manifest.unfinished:
-        what = f"{len(manifest.unfinished)} tasks are not built yet"
-        return what, f"run `{command_for(folder, plan)}` to finish them"
-    if built < whole:
-        return f"has pairs for {built} of {whole} tasks", f"run `{command_for(folder, plan)}` to build the rest"
+        return f"{len(manifest.unfinished)} tasks are not built yet", f"run `{command}` to finish them"
+    if built < (whole := WHOLE_TASKS.get(folder.name, built)):
+        return f"has pairs for {built} of {whole} tasks", f"run `{command}` to build the rest"
     if plan.pairs < WHOLE_PAIRS:
         what = f"has {plan.pairs:,} pairs per task, expected {WHOLE_PAIRS:,}"
         return what, f"run `{command_for(folder, replace(plan, pairs=WHOLE_PAIRS))}` to add them"
@@ -176,14 +174,10 @@ def load_pairs(folder: Path, task_ids: Iterable[str] | None = None) -> dict[str,
     """
     manifest = read_manifest(folder)
     command = command_for(folder, manifest.plan)
-    if task_ids is None:
-        if manifest.unfinished:
-            count = len(manifest.unfinished)
-            raise CharmError(f"{folder}: {count} tasks are not built yet; run `{command}` to finish them")
-        task_ids = manifest.tasks
-    wanted = sorted(set(task_ids))
-    missing = [task for task in wanted if task not in manifest.tasks or task in manifest.unfinished]
-    if missing:
+    if task_ids is None and (count := len(manifest.unfinished)):
+        raise CharmError(f"{folder}: {count} tasks are not built yet; run `{command}` to finish them")
+    wanted = sorted(set(manifest.tasks if task_ids is None else task_ids))
+    if missing := [task for task in wanted if task not in manifest.tasks or task in manifest.unfinished]:
         some = ", ".join(missing[:5]) + (", ..." if len(missing) > 5 else "")
         raise CharmError(f"{folder}: {len(missing)} tasks have no pairs ({some}); run `{command}` to build them")
     return {task: read_listed(folder, task, manifest) for task in wanted}
@@ -200,9 +194,9 @@ def read_listed(folder: Path, task_id: str, manifest: Manifest) -> PairBlock:
 def command_for(folder: Path, plan: Plan | None = None) -> str:
     """Return the command that fills this folder, with the seed and number of pairs of an earlier build if given."""
     command = MADE_BY.get(folder.name, MADE_BY["rearc"])
-    if plan is not None and plan.seed != 0:
+    if plan and plan.seed:
         command += f" --seed {plan.seed}"
-    if plan is not None and plan.pairs != WHOLE_PAIRS:
+    if plan and plan.pairs != WHOLE_PAIRS:
         command += f" --pairs {plan.pairs}"
     if folder.name in MADE_BY and folder.parent != data_dir():
         command += f" --data {shlex.quote(str(folder.parent))}"

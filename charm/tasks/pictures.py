@@ -5,36 +5,25 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from html import escape
 from itertools import zip_longest
 from shutil import get_terminal_size
 
 import numpy as np
-import numpy.typing as npt
 
 from charm.tasks.canvas import BOUNDARY, FIRST_COLOR, Tokens
-from charm.tasks.task import Grid, Pair, Task
+from charm.tasks.task import COLORS, Grid, Pair, Task
 from charm.tasks.view import View
 
 # Indexed by token: pad, boundary, then the ten colours of ARC's own editor. The boundary is also hatched, so
 # that no one has to distinguish a twelfth shade.
 PALETTE = (
-    "#f4f1ea",  # pad
-    "#dccba6",  # boundary
-    "#000000",  # 0 black
-    "#0074d9",  # 1 blue
-    "#ff4136",  # 2 red
-    "#2ecc40",  # 3 green
-    "#ffdc00",  # 4 yellow
-    "#aaaaaa",  # 5 grey
-    "#f012be",  # 6 magenta
-    "#ff851b",  # 7 orange
-    "#7fdbff",  # 8 sky blue
-    "#870c25",  # 9 maroon
+    *("#f4f1ea", "#dccba6"),
+    *("#000000", "#0074d9", "#ff4136", "#2ecc40", "#ffdc00"),  # black, blue, red, green, yellow
+    *("#aaaaaa", "#f012be", "#ff851b", "#7fdbff", "#870c25"),  # grey, magenta, orange, sky blue, maroon
 )
-LINE = "#555555"  # between cells
-HATCH = "#5c4f33"
+LINE, HATCH = "#555555", "#5c4f33"  # between cells, and on the boundary
 ROW = "display:flex;flex-wrap:wrap;align-items:flex-start;gap:6px 20px;margin:6px 0"
 BLOCK = "display:inline-flex;flex-direction:column;gap:4px;font:12px sans-serif;white-space:pre-line"
 PAIR = "display:flex;align-items:center;gap:8px;font:18px sans-serif"
@@ -48,10 +37,10 @@ def grid_lines(grid: Grid | None) -> list[str]:
     if grid is None:
         return ["? "]
     colored = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
-    shades = [";".join(map(str, bytes.fromhex(shade[1:]))) for shade in PALETTE[FIRST_COLOR:]]
-    cells = [
-        f"\x1b[38;2;{one};48;2;{one}m{color} \x1b[0m" if colored else f"{color} " for color, one in enumerate(shades)
-    ]
+    cells = [f"{color} " for color in range(COLORS)]
+    if colored:
+        shades = [";".join(map(str, bytes.fromhex(shade[1:]))) for shade in PALETTE[FIRST_COLOR:]]
+        cells = [f"\x1b[38;2;{shade};48;2;{shade}m{cell}\x1b[0m" for cell, shade in zip(cells, shades, strict=True)]
     return ["".join(cells[color] for color in row) for row in grid.tolist()]
 
 
@@ -96,7 +85,9 @@ def tile_svg(tokens: Tokens, cell: int, x: int = 0, y: int = 0) -> str:
     height, width = tokens.shape
     paths = []
     for token in np.unique(tokens):
-        runs = "".join(f"M{c} {r}h{n}v1h-{n}z" for r, c, n in _runs(tokens == token))
+        edges = np.diff(np.pad(tokens == token, ((0, 0), (1, 1))).astype(np.int8))  # of horizontal runs of the token
+        begins, ends = np.argwhere(edges == 1), np.argwhere(edges == -1)
+        runs = "".join(f"M{c} {r}h{end - c}v1h{c - end}z" for (r, c), (_, end) in zip(begins, ends, strict=True))
         paths.append(f'<path fill="{PALETTE[token]}" d="{runs}"/>')
     hatch = "".join(f"M{c} {r + 1}l1-1" for r, c in np.argwhere(tokens == BOUNDARY))
     stroke = f'fill="none" stroke-width="{1 / cell:.4g}"'  # one pixel, since the tile is drawn in cells
@@ -110,17 +101,9 @@ def tile_svg(tokens: Tokens, cell: int, x: int = 0, y: int = 0) -> str:
     return f'<g transform="{place}" shape-rendering="crispEdges">{"".join(paths)}</g>'
 
 
-def _runs(mask: npt.NDArray[np.bool_]) -> Iterator[tuple[int, int, int]]:
-    """Yield (row, column, length) of every horizontal run of the mask."""
-    padded = np.pad(mask, ((0, 0), (1, 1))).astype(np.int8)
-    row, column = np.nonzero(np.diff(padded) == 1)
-    end = np.nonzero(np.diff(padded) == -1)[1]
-    yield from zip(row.tolist(), column.tolist(), (end - column).tolist(), strict=True)
-
-
-def grid_svg(grid: Grid, pixels: int = 120) -> str:
-    """Draw a grid as an SVG element whose longer side has about `pixels`."""
-    cell = min(22, max(4, pixels // max(grid.shape)))
+def grid_svg(grid: Grid) -> str:
+    """Draw a grid as an SVG element whose longer side has about 120 pixels."""
+    cell = min(22, max(4, 120 // max(grid.shape)))
     height, width = (side * cell + 1 for side in grid.shape)
     label = f"grid of {grid.shape[0]} x {grid.shape[1]} cells"
     return (
@@ -147,11 +130,10 @@ def task_html(task: Task) -> str:
     return row((block(caption, pair.input, pair.output) for caption, pair in shown), f"task {task.id}")
 
 
-def tasks_html(tasks: tuple[Task, ...], name: str, shown: int = 12) -> str:
+def tasks_html(tasks: tuple[Task, ...], name: str) -> str:
     """Draw the first demonstration of the first tasks."""
-    blocks = (block(task.id, task.train[0].input, task.train[0].output) for task in tasks[:shown])
-    more = "" if len(tasks) <= shown else f"; the first {shown}"
-    return row(blocks, f"{name}: {len(tasks)} tasks{more}")
+    blocks = (block(task.id, task.train[0].input, task.train[0].output) for task in tasks[:12])
+    return row(blocks, f"{name}: {len(tasks)} tasks{'; the first 12' if len(tasks) > 12 else ''}")
 
 
 def view_html(view: View) -> str:

@@ -10,6 +10,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -64,22 +65,17 @@ def unusable_tests(paths: Sequence[Path], skipped: Mapping[str, str]) -> dict[st
     """Return the tasks skipped in files of several tasks, and how many test inputs each has, at least one."""
     found = {}
     for file in _task_files(paths)[0]:
-        try:
-            entries = _entries(file, mark_repeats)
-        except CharmError:
-            continue  # a file that is not readable is skipped as a whole
-        for task_id in entries.keys() & skipped.keys():
-            content = entries[task_id]
-            tests = content.get("test") if isinstance(content, dict) else None
-            found[task_id] = max(len(tests), 1) if isinstance(tests, list) else 1
+        with suppress(CharmError):  # a file that is not readable is skipped as a whole
+            for task_id, content in _entries(file, mark_repeats).items():
+                if task_id in skipped:
+                    tests = content.get("test") if isinstance(content, dict) else None
+                    found[task_id] = max(len(tests), 1) if isinstance(tests, list) else 1
     return found
 
 
 def skipped_lines(skipped: dict[str, str]) -> list[str]:
     """Write what was skipped and why, a line for each."""
-    return [
-        f"left out: {reason}" if what in reason else f"left out: {what} ({reason})" for what, reason in skipped.items()
-    ]
+    return [f"left out: {why}" if what in why else f"left out: {what} ({why})" for what, why in skipped.items()]
 
 
 def parse_tasks(content: bytes, where: str, hook: Hook = without_repeats) -> Any:
@@ -137,18 +133,16 @@ def _read_file(file: Path, unsolved: bool, hook: Hook) -> tuple[list[Task], dict
     tasks: list[Task] = []
     skipped = {}
     for task_id, content in entries.items():
+        task = None
         try:
             if content is REPEATED:
                 raise CharmError(f"{file}: task id {task_id} appears twice")
             task = task_from_json(content, task_id, str(file))
-        except CharmError as error:
-            skipped[task_id] = str(error)
-            continue
-        try:
             tasks.append(_with_solutions(task, solutions[task_id], file) if task_id in solutions else task)
         except CharmError as error:
-            skipped[str(error) if unsolved else task_id] = str(error)
-            tasks += [task] if unsolved else []
+            kept = [task] if unsolved and task else []
+            tasks += kept
+            skipped[str(error) if kept else task_id] = str(error)
     if problem:
         skipped[problem] = problem
     if not tasks:  # not a file of tasks: one line for all of it
@@ -164,21 +158,19 @@ def _solutions_of(path: Path) -> Path | None:
 
 def _read_solutions(file: Path, entries: Mapping[str, Any], hook: Hook) -> tuple[dict[str, Any], str]:
     """Read the solutions {id: [output, ...]} of a file of challenges; return them and what is wrong with their file."""
-    path, found = _solutions_of(file), {}
+    path = _solutions_of(file)
+    if path is None or not path.is_file():
+        return {}, ""
     try:
-        if path is None or not path.is_file():
-            return {}, ""
-        data = _read_json(path, hook)
-        if not isinstance(data, dict):
-            raise CharmError(f"{path}: solutions must be an object of lists of grids by task id")
-        found = data
-        if unknown := sorted(found.keys() - entries.keys()):
-            raise CharmError(f"{path}: task {unknown[0]} is not among the challenges in {file}")
-        if missing := sorted(entries.keys() - found.keys()):
-            raise CharmError(f"{path}: task {missing[0]} of {file} has no solution")
+        found = _read_json(path, hook)
     except CharmError as error:
-        return found, str(error)
-    return found, ""
+        return {}, str(error)
+    if not isinstance(found, dict):
+        return {}, f"{path}: solutions must be an object of lists of grids by task id"
+    if unknown := sorted(found.keys() - entries.keys()):
+        return found, f"{path}: task {unknown[0]} is not among the challenges in {file}"
+    missing = sorted(entries.keys() - found.keys())
+    return found, f"{path}: task {missing[0]} of {file} has no solution" if missing else ""
 
 
 def _with_solutions(task: Task, grids: Any, file: Path) -> Task:

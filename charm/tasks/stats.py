@@ -30,16 +30,11 @@ def data_stats(data: Path | None = None, views: int = 1000) -> dict[str, Any]:
         made = load_dataset(config)
         index = sum(map(len, made.mixtures.values()))
         cells = sum(len(mixture) * side**2 for side, mixture in made.mixtures.items())
-        datasets.append(
-            {
-                "name": " + ".join((name, *auxiliary)),
-                **{counted: made.manifest[counted] for counted in ("tasks", "pairs", "rows", "questions")},
-                "index": index,
-                "predictions": sum(len(made.question_rows(question)) for question in made.questions),
-                "fit_cells": cells / index / FULL_SIDE**2,
-                "paper_rows": paper if auxiliary and views == 1000 else None,
-            }
-        )
+        counts = {counted: made.manifest[counted] for counted in ("tasks", "pairs", "rows", "questions")}
+        counts |= {"index": index, "predictions": sum(len(made.question_rows(one)) for one in made.questions)}
+        counts |= {"fit_cells": cells / index / FULL_SIDE**2}
+        counts |= {"paper_rows": paper if auxiliary and views == 1000 else None}
+        datasets.append({"name": " + ".join((name, *auxiliary)), **counts})
     synthetic = []
     for provider in WHOLE_TASKS:
         try:
@@ -70,10 +65,8 @@ def stats_tables(found: dict[str, Any]) -> list[Table | str]:
     """Return the tables that `charm data stats` prints."""
     sources, datasets = found["sources"], found["datasets"]
     columns = ["source", "version, content hash", "tasks", "demos", "tests"]
-    rows = []
-    for one in sources:
-        counts = (f"{one[key]:,}" for key in ("tasks", "demonstrations", "test_inputs"))
-        rows.append([one["name"], f"{one['version']}, {one['sha256'][:8]}", *counts])
+    row = "{name}|{version}, {sha256:.8}|{tasks:,}|{demonstrations:,}|{test_inputs:,}"
+    rows = [row.format_map(one).split("|") for one in sources]
     tables: list[Table | str] = [Table(columns, rows, "Sources")]
 
     rows = []

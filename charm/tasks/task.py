@@ -34,8 +34,7 @@ def as_grid(cells: Any, where: str) -> Grid:
         raise CharmError(f"{where}: the grid must contain only integers")
     values = np.asarray(rows)
     if max(values.shape) > MAX_SIDE:
-        height, width = values.shape
-        raise CharmError(f"{where}: a grid must be at most {MAX_SIDE}x{MAX_SIDE}, got {height}x{width}")
+        raise CharmError(f"{where}: a grid must be at most {MAX_SIDE}x{MAX_SIDE}, got {len(rows)}x{len(rows[0])}")
     if values.min() < 0 or values.max() >= COLORS:
         bad = values[(values < 0) | (values >= COLORS)].flat[0]
         raise CharmError(f"{where}: colours must be in 0..{COLORS - 1}, got {bad}")
@@ -137,12 +136,9 @@ class Task:
 
     def content(self) -> str:
         """Hash the pairs; the hash depends neither on their order nor on the task's name."""
-        digest = hashlib.sha256()
-        for part in (self.train, self.test):
-            for content in sorted(pair.content for pair in part):
-                digest.update(hashlib.sha256(content).digest())
-            digest.update(b"/")
-        return digest.hexdigest()
+        parts = (sorted(pair.content for pair in part) for part in (self.train, self.test))
+        hashes = (b"".join(hashlib.sha256(content).digest() for content in part) + b"/" for part in parts)
+        return hashlib.sha256(b"".join(hashes)).hexdigest()
 
 
 @dataclass(frozen=True, order=True)

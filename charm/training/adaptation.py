@@ -5,8 +5,6 @@ memory's shared weights, "full" adds the reasoner; "matrices" and "feed-forward"
 Rows of other tasks never move. How shared weights move is a form (`charm.training.forms`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -39,38 +37,26 @@ VECTORS, ROWS = "memory.base.rows.weight", "memory.residual.rows.weight"  # task
 class Recipe:
     """How a task is learned. The defaults are the paper's."""
 
-    steps: int = 1000
-    """Updates per task."""
-    batch: int = 128
-    """Examples per update, of networks that count in examples."""
-    tokens: int = 4096
-    """Tokens per update, of networks that count in tokens."""
-    warmup: int = 20
-    """Updates over which all learning rates rise linearly."""
+    steps: int = 1000  # Updates per task.
+    batch: int = 128  # Examples per update, of networks that count in examples.
+    tokens: int = 4096  # Tokens per update, of networks that count in tokens.
+    warmup: int = 20  # Updates over which all learning rates rise linearly.
     warmup_share: float = 0.0
     """Share of the adaptation over which they rise instead, as `Adaptation.passed` does; 0 counts updates."""
-    clip: float = 0.0
-    """Maximum norm of the gradient of all weights together, instance rows included; 0 for no limit."""
+    clip: float = 0.0  # Maximum norm of the gradient of all weights together, instance rows included; 0 for no limit.
     halt_weight: float = 0.0
     """Weight of the halting loss, 0 or 0.5 in the paper; adaptive halting stays in either case."""
-    task_lr: float = 1e-2
-    """Learning rate of tasks' vectors (row-local AdamW without decay)."""
-    row_lr: float = 1e-2
-    """Learning rate of instance rows."""
+    task_lr: float = 1e-2  # Learning rate of tasks' vectors (row-local AdamW without decay).
+    row_lr: float = 1e-2  # Learning rate of instance rows.
     rows: RowChoice = "signsgd"
     """Optimizer of instance rows, as in `OptimizerConfig`; rows of other tasks stay in each case."""
-    row_decay: float = 0.1
-    """Weight decay of instance rows."""
-    shared_lr: float = 1e-4
-    """Learning rate of shared weights (AdamW)."""
-    shared_decay: float = 0.1
-    """Weight decay of shared weights."""
-    betas: tuple[float, float] = (0.9, 0.95)
-    """AdamW's betas, for vectors and shared weights."""
+    row_decay: float = 0.1  # Weight decay of instance rows.
+    shared_lr: float = 1e-4  # Learning rate of shared weights (AdamW).
+    shared_decay: float = 0.1  # Weight decay of shared weights.
+    betas: tuple[float, float] = (0.9, 0.95)  # AdamW's betas, for vectors and shared weights.
     decay: Literal["constant", "cosine"] = "constant"
     """Learning rates after the warm-up: constant, or falling to zero with the learning time."""
-    seed: int = 0
-    """Seed for the order of examples and the exploration of halting."""
+    seed: int = 0  # Seed for the order of examples and the exploration of halting.
 
     def __post_init__(self) -> None:
         at_least(0, self, "steps", "warmup", "warmup_share", "clip", "halt_weight")
@@ -119,9 +105,8 @@ def shared_parameters(model: CharmModel, scope: Scope) -> dict[str, nn.Parameter
         by_layer = scope == "feed-forward"
         found = {n: p for n, p in blocks.items() if (".feed_forward." in n if by_layer else p.dim() == 2)}
         if not found:
-            raise CharmError(
-                f"a {model.config.reasoner.kind} has no layers that the scope {scope} could name; choose another method"
-            )
+            kind = model.config.reasoner.kind
+            raise CharmError(f"a {kind} has no layers that the scope {scope} could name; choose another method")
         return found
     if scope == "composition" and not isinstance(model.memory, CoSE):
         raise CharmError("a memory that is only a table has no composition; the scope may be 'full'")
@@ -236,15 +221,13 @@ def adaptation_optimizers(model: CharmModel, recipe: Recipe, form: Form, place: 
     if not tables:
         raise CharmError("this model's memory cannot hold rows for a new task")
     model.requires_grad_(False)
-    for table in tables.values():
-        table.sparse = True  # only rows that were read have a gradient, so only they can move
-        table.weight.requires_grad_(True)
-    for parameter in form.shared.values():
+    for parameter in (*form.shared.values(), *(table.weight for table in tables.values())):
         parameter.requires_grad_(True)
     rows: dict[str, Any] = {"lr": recipe.row_lr, "weight_decay": recipe.row_decay}
     on_gpu = place.device.type == "cuda"  # where updates are recorded
     optimizers: list[Optimizer] = []
     for name, table in tables.items():
+        table.sparse = True  # only rows that were read have a gradient, so only they can move
         if name == VECTORS:
             optimizers.append(RowAdamW([table.weight], recipe.task_lr, recipe.betas))
         else:

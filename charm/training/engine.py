@@ -4,8 +4,6 @@ What is learned is a job. It makes one update, saves and restores itself and say
 when. `charm train NAME` makes the job of NAME's domain and runs it here.
 """
 
-from __future__ import annotations
-
 import atexit
 import importlib
 import json
@@ -13,7 +11,7 @@ import math
 import signal
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -93,22 +91,22 @@ class Engine(Generic[J]):
         self.name = run_name(config, str(job.manifest.get("pairs_sha256") or json.dumps(job.manifest)))
         self.logs = Logs(out, config, place)
 
-    def run(self, stopped: Sequence[int] = ()) -> None:
+    def run(self) -> None:
         """Train to the end; once `stopped` is not empty, make a checkpoint and return."""
         config, every = self.config, check_every(self.place)
         self.job.begin(self.out, self.step)
         with self.logs.progress(self.step, config.steps):
             # A stop may have come between a checkpoint and the end of its evaluation.
             due = config.evaluates_at(self.step) and not self.evaluated()
-            asked = due and not self.evaluate(stopped)
+            asked = due and not self.evaluate()
             while self.step < config.steps and not asked:
                 self.advance()
-                asked = self.step % every == 0 and self.place.any(bool(stopped))
+                asked = self.step % every == 0 and self.place.any(bool(self.stopped))
                 saved = config.saves_at(self.step) or asked
                 if saved:
                     self.save()
                 if config.evaluates_at(self.step) and not asked:
-                    asked = not self.evaluate(stopped)
+                    asked = not self.evaluate()
                     if asked and not saved:
                         self.save()
             self.finished = not asked or (self.step >= config.steps and not config.evaluates_at(self.step))
@@ -124,43 +122,33 @@ class Engine(Generic[J]):
         """Make one update, and write a line of metrics where one is due."""
         self.logs.add(self.job.update(self.step))
         self.step += 1
-        if not self.config.logs_at(self.step):
-            return
-        means = self.logs.means()
-        if not math.isfinite(means["loss"]):
-            raise CharmError(
-                f"step {self.step}: the loss is {means['loss']}; the last checkpoint is intact. "
-                f"A lower learning rate or a longer warm-up may help"
-            )
-        self.logs.write(self.step, *self.job.line(self.step, means), *self.job.work)
+        if self.config.logs_at(self.step):
+            means = self.logs.means()
+            if not math.isfinite(loss := means["loss"]):
+                hint = "A lower learning rate or a longer warm-up may help"
+                raise CharmError(f"step {self.step}: the loss is {loss}; the last checkpoint is intact. {hint}")
+            self.logs.write(self.step, *self.job.line(self.step, means), *self.job.work)
 
     def evaluated(self) -> bool:
         """Return whether the scores of this step are among the metrics."""
         return self.place.any(self.place.is_main and has_evaluation(self.out, self.step))
 
-    def evaluate(self, stopped: Sequence[int] = ()) -> bool:
+    def evaluate(self) -> bool:
         """Write the scores of this step to the metrics; return False if a signal came first."""
-        exam = Exam(self.out, self.name, self.step, self.logs.report, lambda: bool(stopped))
+        exam = Exam(self.out, self.name, self.step, self.logs.report, lambda: bool(self.stopped))
         entry = self.job.evaluate(exam)
-        if entry is None:
-            return False
-        self.logs.evaluation(self.step, *entry)
-        return True
+        if entry is not None:
+            self.logs.evaluation(self.step, *entry)
+        return entry is not None
 
     def save(self) -> None:
         """Write a checkpoint of everything, by all processes together."""
-        writer = checkpoint.CheckpointWriter(self.out, self.step, self.place.is_main)
-        metrics = self.logs.state()
-        self.place.barrier()
-        with checkpoint.checkpoint_errors(writer):
-            self.job.save(writer.path)
-        self.place.barrier()
+        record = {"step": self.step, "run": self.name, "metrics": self.logs.state(), "world": self.place.world}
+        if not self.config.saves_at(self.step):
+            record["stop"] = True
+        with checkpoint.new_checkpoint(self.out, self.step, self.place, record) as folder:
+            self.job.save(folder)
         if self.place.is_main:
-            record = {"step": self.step, "run": self.name, "metrics": metrics, "world": self.place.world}
-            if not self.config.saves_at(self.step):
-                record["stop"] = True
-            with checkpoint.checkpoint_errors(writer):
-                writer.commit(record)
             checkpoint.prune(self.out, self.config.keep_checkpoints, self.step)
         self.place.barrier()
 
@@ -169,11 +157,10 @@ class Engine(Generic[J]):
         found = checkpoint.last_good(self.out, self.say)
         if found is None:
             return False
-        step, record = found
-        self.job.restore(checkpoint.folder_of(self.out, step), step)
-        with charm_errors(f"{self.out}: the record of step {step} is damaged", *ODD_VALUES):
+        self.step, record = found
+        self.job.restore(checkpoint.folder_of(self.out, self.step), self.step)
+        with charm_errors(f"{self.out}: the record of step {self.step} is damaged", *ODD_VALUES):
             self.logs.restore(record["metrics"])
-        self.step = step
         self.name = str(record.get("run") or self.name)
         return True
 
@@ -221,7 +208,7 @@ def train(
                 checkpoint.prune(out, config.keep_checkpoints, engine.step)
         try:
             with stop_on_signal(say) as engine.stopped:
-                engine.run(engine.stopped)
+                engine.run()
         finally:
             job.close()
     return engine
@@ -253,7 +240,7 @@ def compiles(
 class Logs:
     """Lines of metrics.jsonl, a progress line with an ETA, and other places when asked for.
 
-    Metrics are added up on the device between lines, so that logging costs no synchronisation.
+    Metrics are added up on the device between lines, so that logging never waits for it.
     """
 
     def __init__(self, out: Path, config: EngineConfig, place: Place) -> None:
@@ -309,11 +296,8 @@ class Logs:
     def progress(self, step: int, steps: int) -> Iterator[None]:
         """Show a live line while the block runs."""
         self._since, self._since_step = time.perf_counter(), step
-        if not self.enabled:
-            yield
-            return
         # A run that has nothing left to do leaves no line behind.
-        with bar(total=steps, done=step, stays=step < steps) as self._bar:
+        with bar(total=steps, done=step, stays=step < steps) if self.enabled else nullcontext() as self._bar:
             yield
         self._bar = None
 
@@ -346,10 +330,8 @@ def _other_writers(out: Path, config: EngineConfig) -> list[Any]:
         with charm_errors(f"{name} is not installed: pip install 'charm-arc[{name}]'", ImportError):
             library = importlib.import_module("torch.utils.tensorboard" if name == "tensorboard" else name)
         if name == "tensorboard":
-            board = library.SummaryWriter(str(out / "tensorboard"))
-            writers.append(
-                lambda step, values, to=board: [to.add_scalar(n, value, step) for n, value in values.items()]
-            )
+            add = library.SummaryWriter(str(out / "tensorboard")).add_scalar
+            writers.append(lambda step, values, add=add: [add(name, value, step) for name, value in values.items()])
         else:
             more = {"dir": str(out)} if name == "wandb" else {}
             run = library.init(project=project, name=out.name, config=to_json(config), **more)

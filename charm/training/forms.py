@@ -4,8 +4,6 @@ that a task uses most.
 Dimension letters: B examples, L positions, F inner width of a feed-forward layer.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """A run of a network with a task memory, for any tasks: its learner, log lines, evaluation and checkpoints."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Protocol
@@ -66,13 +64,14 @@ class ReasonerJob(Job):
             say=say,
         )
         self.work = self.learner.examples.work
+        names = {id(parameter): name for name, parameter in self.model.named_parameters()}
+        self.dense = {names[id(parameter)]: parameter for parameter in self.optimizers.dense}
 
     def check(self, out: Path) -> None:
         """Compare the hash of the pairs; a run that recorded none is believed."""
-        path = out / "data.json"
-        found = read_sealed(path) if path.is_file() else None
-        recorded = str(found.get("pairs_sha256", "")) if isinstance(found, dict) else ""
-        if checkpoint.steps_of(out) and recorded not in ("", self.manifest["pairs_sha256"]):
+        path, own = out / "data.json", self.manifest["pairs_sha256"]
+        recorded = read_sealed(path).get("pairs_sha256", own) if path.is_file() else own
+        if checkpoint.steps_of(out) and recorded != own:
             raise CharmError(f"{out} was trained on different pairs: its tasks or generated pairs have changed since")
 
     def forget(self, out: Path, step: int) -> bool:
@@ -92,18 +91,16 @@ class ReasonerJob(Job):
 
     def line(self, step: int, means: dict[str, float]) -> LogEntry:
         exact = means["exact_accuracy"]
+        text = f"loss {means['loss']:.3f}  exact {exact:.1%}"
         if "halted_steps" not in means:  # this network answers at once
-            return LogEntry(means, f"loss {means['loss']:.3f}  exact {exact:.1%}")
+            return LogEntry(means, text)
         # Of the examples that halted; where none did they are all still being refined.
         steps, halted = means.pop("halted_steps"), means["halted"]
-        means["refinement_steps"] = steps / halted if halted else float(self.config.reasoner.depth)
+        depth = means["refinement_steps"] = steps / halted if halted else float(self.config.reasoner.depth)
         if step >= RUNAWAY_STEPS and means["early"] > 0.5 and exact < 0.05:
-            raise CharmError(
-                f"step {step}: the halt head has diverged: it stops {means['early']:.0%} of the examples "
-                f"early while {exact:.1%} of the answers are right"
-            )
-        depth = means["refinement_steps"]
-        return LogEntry(means, f"loss {means['loss']:.3f}  exact {exact:.1%}  refinements {depth:.1f}")
+            early = f"it stops {means['early']:.0%} of the examples early while {exact:.1%} of the answers are right"
+            raise CharmError(f"step {step}: the halt head has diverged: {early}")
+        return LogEntry(means, f"{text}  refinements {depth:.1f}")
 
     def evaluate(self, exam: Exam) -> LogEntry | None:
         """Score the averaged weights."""
@@ -118,9 +115,7 @@ class ReasonerJob(Job):
         whole = whole_tables(self.model)
         if not self.place.is_main:
             return
-        names = {id(parameter): name for name, parameter in self.model.named_parameters()}
-        raw = {names[id(parameter)]: parameter for parameter in self.optimizers.dense}
-        checkpoint.write_tensors(folder / "raw.safetensors", raw)
+        checkpoint.write_tensors(folder / "raw.safetensors", self.dense)
         moments = checkpoint.optimizer_tensors(self.optimizers.all)
         checkpoint.write_tensors(folder / "optimizers.safetensors", moments)
         with self.average.applied():
@@ -134,9 +129,8 @@ class ReasonerJob(Job):
         if type(self.model.schema).load(folder).instances != self.data.instances:
             raise CharmError(f"{folder} was trained on different data: its rows belong to other tasks or views")
         self.model.load_state_dict({**averaged, **raw})
-        names = {id(parameter): name for name, parameter in self.model.named_parameters()}
         if self.average.decay:
-            self.average.average = [averaged[names[id(p)]].to(device, copy=True) for p in self.optimizers.dense]
+            self.average.average = [averaged[name].to(device, copy=True) for name in self.dense]
         tensors = checkpoint.read_tensors(folder / "optimizers.safetensors", device)
         checkpoint.restore_optimizers(self.optimizers.all, tensors)
         files = sorted(folder.glob("slots_*.safetensors"))

@@ -4,8 +4,6 @@ A learner owns what an update needs: the model, its optimizers and their rates, 
 the recorded CUDA graphs. Which network learns is its model's business (`charm.models.network`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar

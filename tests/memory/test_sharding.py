@@ -138,8 +138,29 @@ def test_one_process_divides_nothing() -> None:
     with prefetch(rows, torch.tensor([1])):
         assert rows.reader is None
     assert whole_tables(rows) == {}
-    with pytest.raises(CharmError, match="use shard_dense for other tables"):
-        shard_rows([Rows(5, 2, sparse=False)], 0, 2)
+
+
+def read_densely(rank: int, world: int, folder: Path) -> None:
+    table = Rows(ROWS, WIDTH, sparse=False)
+    table.weight.data.copy_(torch.arange(ROWS * WIDTH).view(ROWS, WIDTH))
+    shard_rows([table], rank, world)
+    each = BATCH // world
+    table(IDS[0][rank * each : (rank + 1) * each].view(-1, 3)).square().sum().backward()
+    assert table.shard is not None
+    assert table.weight.grad is not None
+    assert not table.weight.grad[-1].any()  # of the spare row
+    torch.save(table.shard.used(table.weight.grad), folder / f"{rank}.pt")
+
+
+@pytest.mark.parametrize("world", [2, 4])
+def test_a_divided_table_has_the_dense_gradient_of_a_whole_one(world: int, tmp_path: Path) -> None:
+    together(world, tmp_path, read_densely)
+    whole = Rows(ROWS, WIDTH, sparse=False)
+    whole.weight.data.copy_(torch.arange(ROWS * WIDTH).view(ROWS, WIDTH))
+    whole(IDS[0]).square().sum().backward()
+    found = torch.cat([torch.load(tmp_path / f"{rank}.pt") for rank in range(world)])
+    assert whole.weight.grad is not None
+    assert torch.equal(found, whole.weight.grad)  # sums of whole numbers
 
 
 @pytest.mark.parametrize(("rows", "world"), [(21, 4), (8, 4), (3, 4), (1, 2)])

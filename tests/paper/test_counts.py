@@ -21,13 +21,6 @@ from charm.models.canvas.config import HRM, CanvasConfig
 from charm.models.model import ModelConfig
 from charm.paper import counts as paper_counts
 from charm.paper.counts import (
-    ARC1,
-    ARC1_REARC,
-    ARC2,
-    ARC2_REARC2,
-    EVAL_STREAM,
-    PAPER_SIZES,
-    TRAIN_STREAM,
     as_printed,
     check_paper,
     drawn_sizes,
@@ -35,10 +28,14 @@ from charm.paper.counts import (
     paper_tables,
     tally,
 )
+from charm.paper.runs import DATASETS
 from charm.paper.tables import TABLES, PaperCount, PaperTable
 from charm.tasks.dataset import DataConfig
 from charm.tasks.keys import MemoryConfig
 
+ARC1, ARC1_REARC = "ARC-AGI-1", "ARC-AGI-1 + Re-ARC"
+ARC2, ARC2_REARC2 = "ARC-AGI-2", "ARC-AGI-2 + Re-ARC2"
+TRAIN_STREAM, EVAL_STREAM = "ARC-AGI-2 training stream", "ARC-AGI-2 evaluation stream"
 ROOT = Path(__file__).parents[2]
 FULL_TABLE = MemoryConfig(design="table", rank=512)
 
@@ -93,10 +90,10 @@ def test_only_what_is_checked_is_counted_as_agreeing() -> None:
 def test_the_numbers_in_notes_and_readings() -> None:
     """What the paper's tables would print under the readings that are not taken."""
     charm = CanvasConfig()
-    gated = account(ModelConfig(charm, MemoryConfig(gate=True)), *PAPER_SIZES[ARC1])
+    gated = account(ModelConfig(charm, MemoryConfig(gate=True)), *DATASETS[ARC1].size)
     assert gated.total == 43_507_745
     assert as_printed(gated.total, "43M") == "44M"
-    hrm_total = account(ModelConfig(HRM, FULL_TABLE), *PAPER_SIZES[ARC1]).total
+    hrm_total = account(ModelConfig(HRM, FULL_TABLE), *DATASETS[ARC1].size).total
     assert hrm_total == 475_593_218
     assert as_printed(hrm_total, "475M") == "476M"
     assert as_printed(account(ModelConfig(charm, FULL_TABLE), 1, 1).backbone, "13.6M") == "13.7M"
@@ -185,7 +182,7 @@ def test_every_preset_can_be_counted() -> None:
     for name in PRESETS:
         config = preset(name)
         known = paper_dataset(config.data)
-        size = PAPER_SIZES[known] if known else Size(400, 400_000)
+        size = DATASETS[known].size if known else Size(400, 400_000)
         assert account(config.model, *size).total > 0
 
 

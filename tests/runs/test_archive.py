@@ -193,7 +193,7 @@ def test_another_format_is_named(tmp_path: Path) -> None:
         ({"format": 7}, "format 4, got 7"),
         ({"format": 3}, "format 4, got 3"),  # has no hash of the test inputs
         ({"step": "500"}, r"rank_0\.npz\.step: expected int, got '500'"),
-        ({"questions": 3}, "damaged"),
+        ({"questions": 3}, r"rank_0\.npz\.questions: expected a list, got 3"),
     ):
         header = np.frombuffer(json.dumps(written | change).encode(), np.uint8)
         np.savez_compressed(path, **columns | {"header": header})

@@ -4,11 +4,9 @@ in the corner of a plain one.
 Dimension letters: B examples, N questions under views, S side of the large canvas, T cells, V tokens.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -21,8 +19,7 @@ from charm.tasks.canvas import BOUNDARY, FIRST_COLOR, FULL_SIDE, LARGE_SIDE, MAR
 from charm.tasks.task import COLORS
 
 
-@dataclass(frozen=True)
-class Placement:
+class Placement(NamedTuple):
     """Where each question's grid begins on its canvas, and how much it is enlarged; int64 [N]."""
 
     top_N: Tensor

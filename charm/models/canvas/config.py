@@ -28,18 +28,14 @@ class CanvasConfig(NetworkConfig):
     """H: the last recurrences that carry gradients, 1..R. HRM's is 1 and means its last two applications."""
     horizon_layers: int = 0
     """The same in layers, so that it can cut through a block, U..U*R; 0 means `horizon` whole blocks. For urm."""
-    inner: int = 1
-    """Applications to the low state in each cycle of trm and hrm; urm has no inner cycle, so 1."""
-    prefix: int = 16
-    """Positions before the cells: the task embedding at the first, zeros at the others."""
+    inner: int = 1  # Applications to the low state in each cycle of trm and hrm; urm has no inner cycle, so 1.
+    prefix: int = 16  # Positions before the cells: the task embedding at the first, zeros at the others.
     ffn: Literal["swiglu", "conv_swiglu"] = "conv_swiglu"
     """Feed-forward part: plain SwiGLU, or with a causal depthwise convolution of kernel 2 inside."""
-    rope: Literal["1d", "2d"] = "1d"
-    """Rotary positions: along the sequence (1d), or by row and column (2d)."""
+    rope: Literal["1d", "2d"] = "1d"  # Rotary positions: along the sequence (1d), or by row and column (2d).
     halt_outputs: int = 1
     """Outputs of the halt head: 1 (halt), or 2 (halt, continue). Only HRM learns to use the second."""
-    vocab: int = 12
-    """Tokens: pad, boundary, ten colours."""
+    vocab: int = 12  # Tokens: pad, boundary, ten colours.
     refinement_steps: int = 16
     """Maximum number of refinement (outer) steps per example in training, and the exact number in evaluation."""
     exploration: float = 0.1
@@ -65,21 +61,14 @@ class CanvasConfig(NetworkConfig):
             raise CharmError(f"reasoner horizon must be <= its {self.recurrences} recurrences, got {self.horizon}")
         depth = self.layers * self.recurrences
         if self.horizon_layers and not self.layers <= self.horizon_layers <= depth:
-            raise CharmError(
-                f"reasoner horizon_layers must be 0 or from {self.layers} (one block) to {depth} (all layers); "
-                f"got {self.horizon_layers!r}"
-            )
+            blocks = f"from {self.layers} (one block) to {depth} (all layers)"
+            raise CharmError(f"reasoner horizon_layers must be 0 or {blocks}; got {self.horizon_layers}")
         if self.horizon_layers and self.kind != "urm":
-            raise CharmError(
-                f"reasoner horizon_layers is for kind urm; kind {self.kind} counts its horizon in recurrences"
-            )
+            raise CharmError(f"reasoner horizon_layers is for kind urm; {self.kind} counts its horizon in recurrences")
         if self.kind == "urm" and self.inner != 1:
             raise CharmError(f"reasoner kind urm has no inner cycles, so inner must be 1; got {self.inner}")
         if self.kind == "hrm" and self.horizon != 1:
-            raise CharmError(
-                f"reasoner kind hrm carries gradients through its last two applications, "
-                f"so horizon must be 1; got {self.horizon}"
-            )
+            raise CharmError(f"reasoner kind hrm learns by two applications, so horizon must be 1; got {self.horizon}")
         if self.halt_outputs not in (1, 2):
             raise CharmError(f"reasoner halt_outputs must be 1 or 2, got {self.halt_outputs!r}")
 
@@ -105,12 +94,8 @@ class CanvasConfig(NetworkConfig):
 
     @property
     def idle(self) -> dict[str, str]:
-        found = {}
-        if self.refinement_steps == 1:
-            found["exploration"] = "reasoner.refinement_steps is 1"
-        if self.horizon_layers:
-            found["horizon"] = "reasoner.horizon_layers is given"
-        return found
+        found = {"exploration": "reasoner.refinement_steps is 1"} if self.refinement_steps == 1 else {}
+        return found | ({"horizon": "reasoner.horizon_layers is given"} if self.horizon_layers else {})
 
     @property
     def depth(self) -> int:
@@ -122,7 +107,6 @@ class CanvasConfig(NetworkConfig):
 
     @property
     def voting_steps(self) -> tuple[int, ...]:
-        """The last refinement step."""
         return (self.refinement_steps,)
 
     @cached_property

@@ -72,8 +72,7 @@ class CanvasNetwork(Network):
     def compile_parts(self, **options: Any) -> None:
         """Compile one application of each block in place with torch.compile; parameter names stay.
 
-        Shapes are static, and a graph break or too many recompilations are errors, unless `options` (torch.compile's)
-        say otherwise.
+        Shapes are static, and a graph break is an error, unless `options` (torch.compile's) say otherwise.
         """
         # Each canvas size and batch size needs up to three graphs to train and one to infer; torch's limit of
         # 8 would be met with the third size.
@@ -84,9 +83,6 @@ class CanvasNetwork(Network):
     def uncompile(self) -> None:
         for block in self.blocks:
             block._compiled_call_impl = None
-
-
-# --- One refinement step: carry in, forward, loss, gradients, carry out. ---
 
 
 def refine_slots(model: CharmModel, slots: Slots, size: BatchSize) -> Metrics:
@@ -122,9 +118,6 @@ def refine_slots(model: CharmModel, slots: Slots, size: BatchSize) -> Metrics:
     return metrics
 
 
-# --- When an example stops being refined. ---
-
-
 def halt_logit(halt: Tensor) -> Tensor:
     """Return the logit of "my answer is right", [B], from a halt head of either kind ([B] or [B, 2])."""
     return halt if halt.dim() == 1 else halt[:, 0]
@@ -141,7 +134,7 @@ def minimum_steps(uniform_B2: Tensor, probability: float, max_steps: int) -> Ten
     """Return the steps each slot must make before it may halt: [B] int64, 0 where there is no minimum.
 
     Drawn anew at every step, from two uniform numbers in [0, 1) per slot: with `probability` a minimum from
-    2..max_steps, all equally likely. (With max_steps = 1 every slot stops anyway.)
+    2..max_steps, all equally likely.
     """
     explore_B, where_B = uniform_B2.unbind(1)
     minimum_B = 2 + (where_B * (max_steps - 1)).long()
@@ -153,9 +146,6 @@ def halt_now(halt: Tensor, steps_B: Tensor, max_steps: int, minimum_B: Tensor, k
     return (steps_B >= max_steps) | (wants_to_halt(halt, kind) & (steps_B >= minimum_B))
 
 
-# --- Losses of one step. ---
-
-
 def stablemax(x: Tensor) -> Tensor:
     """Return s(x) = x + 1 from zero up, 1 / (1 - x) below: positive, rising, and s(x) * s(-x) = 1."""
     # The clamp keeps the branch that is not taken away from its pole at 1, whose gradient would be NaN.
@@ -165,9 +155,8 @@ def stablemax(x: Tensor) -> Tensor:
 def stablemax_cross_entropy(logits_BTV: Tensor, targets_BT: Tensor) -> Tensor:
     """Return -ln(s(z_y) / sum_j s(z_j)) of every cell, [B, T], in the logits' own type.
 
-    Written as log1p(sum over j != y of s(z_j) s(-z_y)). All terms are positive and nothing is subtracted, so
-    float32 keeps its full relative precision down to the smallest losses and up to logits of 1e18. The plain
-    quotient needs float64 for that, which some devices do not have.
+    Written as log1p(sum over j != y of s(z_j) s(-z_y)): nothing is subtracted, so float32 keeps its relative
+    precision down to the smallest losses and up to logits of 1e18. The plain quotient needs float64 for that.
     """
     targets_BT1 = targets_BT.long().unsqueeze(-1)
     others_BT = stablemax(logits_BTV).scatter(-1, targets_BT1, 0.0).sum(-1)
@@ -181,10 +170,7 @@ def refinement_loss(
 
     Per example: the mean over its non-pad targets of the cross-entropy, plus halt_weight times the binary
     cross-entropy of the halt logit against "all of them are right". The sum over examples is divided by
-    `global_batch`, so ranks and micro-batches add up. An example without any target contributes nothing.
-
-    The metrics are detached scalar tensors: means over the examples with a target, and their number.
-    `token_accuracy` is the mean over examples of the share of right cells.
+    `global_batch`, so ranks and micro-batches add up. The metrics are means over the examples with a target.
     """
     wanted_BT = targets_BT != PAD
     cells_B = wanted_BT.sum(1)
@@ -227,9 +213,6 @@ def continue_loss(
     foreseen_B = torch.where(last_B, next_halt_B2[:, 0], next_halt_B2.amax(1)).detach().sigmoid()
     doubt = F.binary_cross_entropy_with_logits(halt_B2[:, 1], foreseen_B, reduction="sum")
     return weight * doubt / global_batch
-
-
-# --- Slots. ---
 
 
 class Slots:
@@ -324,9 +307,7 @@ class HostCopy:
 
     def __init__(self, tensor: Tensor) -> None:
         self.tensor = tensor.to("cpu", non_blocking=tensor.is_cuda, copy=True)  # pinned, if it comes from a GPU
-        self.event = torch.cuda.Event() if tensor.is_cuda else None
-        if self.event is not None:
-            self.event.record()
+        self.event = torch.cuda.current_stream(tensor.device).record_event() if tensor.is_cuda else None
 
     def array(self) -> np.ndarray[Any, Any]:
         if self.event is not None:

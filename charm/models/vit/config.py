@@ -23,10 +23,8 @@ class VitConfig(NetworkConfig):
     kind: Literal["vit"] = "vit"
     layers: int = 10
     expansion: float = 1.5  # the inner width is the model's own, 512
-    dropout: float = 0.1
-    """Share of activations dropped in training."""
-    placements: int = 10
-    """Random scales and places of the input at which each view votes."""
+    dropout: float = 0.1  # Share of activations dropped in training.
+    placements: int = 10  # Random scales and places of the input at which each view votes.
 
     described: ClassVar[str] = "a vision transformer after VARC and LoopViT, which is not the paper's architecture"
     unused: ClassVar[frozenset[str]] = frozenset({"tokens", "halt_weight"})

@@ -157,16 +157,16 @@ class Vit(CanvasNetwork):
         super().__init__(config)
         generator = torch.Generator().manual_seed(seed)
         width = config.width
+
+        def vectors(count: int) -> nn.Parameter:
+            return nn.Parameter(truncated_normal_(torch.empty(count, width), VECTOR_STD, generator))
+
         self.rope = (config.rope_base, config.head_width)
-        self.tokens = nn.Parameter(truncated_normal_(torch.empty(VOCABULARY, width), VECTOR_STD, generator))
+        self.tokens = vectors(VOCABULARY)
         self.patch = Affine(PATCH**2 * width, width, generator)
-        places = torch.empty(PATCHES**2, width)
-        self.positions = nn.Parameter(truncated_normal_(places, VECTOR_STD, generator))
+        self.positions = vectors(PATCHES**2)
         self.blocks = nn.ModuleList(VitLayer(config, generator) for _ in range(config.layers))
-        self.repeats = None
-        if config.recurrences > 1:
-            vectors = truncated_normal_(torch.empty(config.recurrences, width), VECTOR_STD, generator)
-            self.repeats = nn.Parameter(vectors)
+        self.repeats = vectors(config.recurrences) if config.recurrences > 1 else None
         self.norm = Norm(width)
         self.head = Affine(width, PATCH**2 * VOCABULARY, generator)
 
@@ -284,6 +284,5 @@ def random_placement(question_N: Tensor, row_N: Tensor, bound_N: Numbers, draw: 
     table = np.array([1, *(most_scale(longest, LARGE_SIDE) for longest in range(1, FULL_SIDE + 1))])
     scale = 1 + keyed.below(keyed.key_of("asked scale", draw), counters, table[bound_N])
     room = LARGE_SIDE - MARGIN - bound_N * scale
-    top = MARGIN + keyed.below(keyed.key_of("asked top", draw), counters, room)
-    left = MARGIN + keyed.below(keyed.key_of("asked left", draw), counters, room)
+    top, left = (MARGIN + keyed.below(keyed.key_of(f"asked {side}", draw), counters, room) for side in ("top", "left"))
     return Placement(*(torch.from_numpy(part).to(row_N.device) for part in (top, left, scale)))

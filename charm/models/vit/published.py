@@ -13,8 +13,6 @@ map is a convolution; rows of `qkv` are queries, keys and values of each head in
 turn together, the first half of a head by the row; outputs are the symbols of each of a patch's four cells.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -115,8 +113,5 @@ def _arrange(part: str, theirs: Tensor, config: VitConfig) -> Tensor:
 
 
 def _is_state(found: Any) -> bool:
-    return (
-        isinstance(found, Mapping)
-        and bool(found)
-        and all(isinstance(name, str) and isinstance(value, Tensor) for name, value in found.items())
-    )
+    items = found.items() if isinstance(found, Mapping) else ()
+    return bool(items) and all(isinstance(name, str) and isinstance(value, Tensor) for name, value in items)

@@ -35,7 +35,7 @@ BACKWARD_KEYS = {"QUERIES": 64, "KEYS": 64, "LOOPS": 1, "num_warps": 4, "num_sta
 TURN_TOKENS = 32  # of a program that turns queries and keys
 
 
-class Read(NamedTuple):
+class BackwardInputs(NamedTuple):
     """What both backward kernels read, and the gradient that they write."""
 
     turned: Tensor  # [L, 2, H, K]
@@ -345,7 +345,9 @@ def forward_pass(turned: Tensor, qkv: Tensor, blocks: Tensor, options: Mapping[s
     return out, lse
 
 
-def backward_queries(read: Read, blocks: Tensor, out: Tensor, lse: Tensor, options: Mapping[str, int]) -> Tensor:
+def backward_queries(
+    read: BackwardInputs, blocks: Tensor, out: Tensor, lse: Tensor, options: Mapping[str, int]
+) -> Tensor:
     """Write the gradient of the queries; return what the keys need of them, [H, L, 2]."""
     tokens, _, heads, width = read.qkv.shape
     sums = lse.new_empty(heads, tokens, 2)
@@ -356,7 +358,7 @@ def backward_queries(read: Read, blocks: Tensor, out: Tensor, lse: Tensor, optio
     return sums
 
 
-def backward_keys(read: Read, blocks: Tensor, sums: Tensor, options: Mapping[str, int]) -> None:
+def backward_keys(read: BackwardInputs, blocks: Tensor, sums: Tensor, options: Mapping[str, int]) -> None:
     """Write the gradients of keys and values."""
     tokens, _, heads, width = read.qkv.shape
     sizes = (tokens, _scale(width), heads, width)
@@ -386,7 +388,7 @@ def attend_packed_backward(
 ) -> Tensor:
     """Return the gradient of `qkv`, [L, 3, H, K]."""
     qkv = qkv.contiguous()
-    read = Read(turned, qkv, turn.contiguous(), dout.contiguous(), torch.empty_like(qkv))
+    read = BackwardInputs(turned, qkv, turn.contiguous(), dout.contiguous(), torch.empty_like(qkv))
     sums = backward_queries(read, queries, out, lse, BACKWARD_QUERIES)
     backward_keys(read, keys, sums, BACKWARD_KEYS)
     return read.dqkv
