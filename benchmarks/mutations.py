@@ -924,6 +924,18 @@ MUTATIONS = (
         ("test_released.py",),
     ),
     Mutation(
+        "exploration never forbids to halt",
+        "minimum_steps(slots.exploration_B2, slots.exploration, limit)",
+        "minimum_steps(slots.exploration_B2, 0.0, limit)",
+        ("test_slots.py",),
+    ),
+    Mutation(
+        "a run keeps all of its checkpoints",
+        "checkpoint.prune(self.out, self.config.keep_checkpoints, self.step)",
+        "checkpoint.prune(self.out, 0, self.step)",
+        ("faults/test_checkpoints.py",),
+    ),
+    Mutation(
         "a scheduled checkpoint waits for its exam",
         "                if saved:\n                    self.save()\n",
         "                if saved and not config.evaluates_at(self.step):\n                    self.save()\n",

@@ -11,7 +11,7 @@ from charm import hub, progress
 from charm.config import from_json, is_number, to_json
 from charm.devices import choose_device, place
 from charm.domains import DOMAINS, domain_of, domain_of_preset
-from charm.errors import CharmError
+from charm.errors import ODD_VALUES, CharmError, charm_errors
 from charm.files import read_sealed
 from charm.models.model import CharmModel
 from charm.paths import example_at, model_at, path_given
@@ -143,7 +143,7 @@ def _tasks(given: Sequence[Any], name: str) -> list[Task]:
     tasks, names = [], []
     for number, one in enumerate(given):
         if isinstance(one, Task):
-            tasks.append(one)
+            tasks.append(_checked(one))
         elif isinstance(one, Mapping):
             tasks.append(task_from_json(dict(one), name.format(number), "the task"))
         else:
@@ -154,6 +154,14 @@ def _tasks(given: Sequence[Any], name: str) -> list[Task]:
     if not (tasks or loaded):
         raise CharmError("charm.solve needs at least one task, got an empty list")
     return [*check_unique([*tasks, *loaded], "charm.solve")]
+
+
+def _checked(task: Task) -> Task:
+    """Check a task that may be made of anything, as one from a file is."""
+    with charm_errors("charm.solve: not a Task of an id and pairs of grids", *ODD_VALUES):
+        parts = {"train": task.train, "test": task.test}
+        content = {part: [vars(pair) for pair in pairs] for part, pairs in parts.items()}
+        return task_from_json(content, task.id, "charm.solve")
 
 
 @contextmanager

@@ -17,6 +17,8 @@ from charm.files import read_sealed
 
 T = TypeVar("T")
 MOST = 1e300  # larger numbers are taken for mistakes
+MOST_SEED = 2**63  # of either sign
+MOST_VIEWS = 100_000  # of a task; drawing more takes minutes
 
 
 def to_json(config: Any) -> Any:
@@ -172,6 +174,19 @@ def refuse_below(least: float, numbers: Mapping[str, float | None]) -> None:
     for name, value in numbers.items():
         if value is not None and not least <= value < math.inf:
             raise CharmError(f"{name} must be >= {least}, got {value}")
+
+
+def at_most(most: int, config: object, *names: str, where: str = "") -> None:
+    """Refuse a configuration with one of these fields above `most`."""
+    for name in names:
+        if getattr(config, name) > most:
+            raise CharmError(f"{where}{name} must be <= {most}, got {getattr(config, name)}")
+
+
+def check_seed(seed: int) -> None:
+    """Refuse a seed that torch's generators do not take."""
+    if not -MOST_SEED <= seed < MOST_SEED:
+        raise CharmError(f"seed must be >= -2^63 and < 2^63, got {seed}")
 
 
 def is_number(value: object) -> bool:

@@ -52,6 +52,12 @@ def write_atomically(path: Path, content: bytes | str | Callable[[BinaryIO], obj
             temporary.unlink(missing_ok=True)
 
 
+def require_ending(path: Path, what: str, ending: str) -> None:
+    """Refuse to write `what` under a name without this ending: a mistyped name could be that of another file."""
+    if path.suffix.lower() != ending:
+        raise CharmError(f"{path}: the name of {what} must end in {ending}")
+
+
 def readable_like_its_folder(file: Path) -> None:
     """Give a file its folder's permissions; safetensors creates files that only the owner can read."""
     file.chmod(file.parent.stat().st_mode & 0o666)

@@ -48,6 +48,8 @@ def path_given(value: Any, what: str) -> Path:
     """Return the path that a caller of the library gave; raise if it is of another type or cannot name a file."""
     if not isinstance(value, str | os.PathLike):
         raise CharmError(f"{what} must be a name or a path, got {type(value).__name__}")
+    if not os.fspath(value):  # it would be the current folder
+        raise CharmError(f"{what} must be a name or a path, got an empty text")
     try:
         os.stat(value)
     except (OSError, ValueError) as error:  # ValueError: a zero byte

@@ -115,6 +115,11 @@ def say(line: str) -> None:
         print(plain(line), file=sys.stderr, flush=True)
 
 
+def print_line(line: str) -> None:
+    """Print a line on stdout."""
+    print(plain(line))
+
+
 @contextmanager
 def _full_disk_ignored() -> Iterator[None]:
     """Ignore a log file that cannot be written, which must not end the work; a reader that went away does."""

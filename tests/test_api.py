@@ -25,7 +25,7 @@ from charm.files import unseal
 from charm.runs.settings import read_config
 from charm.solving.solution import Clock, Solution
 from charm.tasks.keys import MemoryConfig
-from charm.tasks.task import Question, task_from_json
+from charm.tasks.task import Pair, Question, task_from_json
 from tests.toy.runs import toy_run
 from tests.toy.solves import COUNTED
 
@@ -290,6 +290,33 @@ def test_train_and_evaluate_are_those_of_the_command_line(run: Path, tmp_path: P
 LONG = "x" * 5000
 
 
+def test_a_task_of_the_callers_own_is_checked_as_one_from_a_file() -> None:
+    """Made of `Task` and `Pair` directly, which take anything."""
+    grid = np.array([[1, 2], [3, 0]])
+    for wrong, reported in (
+        (np.zeros((31, 31), int), "at most 30x30, got 31x31"),
+        (np.zeros((0, 0), int), "the grid is empty"),
+        (grid / 1, "must contain only integers"),
+        (grid + 10, r"colours must be in 0\.\.9, got 11"),
+        (np.zeros((2, 2, 2), int), "must contain only integers"),
+        (None, "not a list of rows"),
+    ):
+        for pairs in ((Pair(wrong, grid), Pair(grid, None)), (Pair(grid, grid), Pair(wrong, None))):
+            with pytest.raises(charm.CharmError, match=reported):
+                charm.solve(charm.Task("own", pairs[:1], pairs[1:]))
+    one, asked = Pair(grid, grid), Pair(grid, None)
+    for task, reported in (
+        (charm.Task("own", (asked,), (asked,)), "a demonstration has no 'output'"),
+        (charm.Task("own", (), (asked,)), "has no demonstrations"),
+        (charm.Task("own", (one,), ()), "has no test input"),
+        (charm.Task(3, (one,), (asked,)), "not a Task of an id and pairs of grids"),  # type: ignore[arg-type]
+        (charm.Task("own", ((grid, grid),), (asked,)), "not a Task of an id and pairs"),  # type: ignore[arg-type]
+        (charm.Task("own", 3, (asked,)), "not a Task of an id and pairs of grids"),  # type: ignore[arg-type]
+    ):
+        with pytest.raises(charm.CharmError, match=reported):
+            charm.solve([task])
+
+
 @pytest.mark.parametrize(
     ("call", "reported"),
     [
@@ -306,6 +333,7 @@ LONG = "x" * 5000
         (lambda: charm.solve(TASK, say=3, device="cpu"), 'say must be a function, "bar" or None, got 3'),
         (lambda: charm.solve(None), "must be a name or a path, got NoneType"),
         (lambda: charm.solve(LONG), "cannot be a file name"),
+        (lambda: charm.solve(""), "must be a name or a path, got an empty text"),
         (lambda: charm.solve(TASK, views="all"), r"solve\.views: expected int, got 'all'"),
         (lambda: charm.solve(TASK, steps=1.5), r"solve\.steps: expected int, got 1\.5"),
         (lambda: charm.solve(TASK, writer={"lr": "x"}), r"solve\.writer\.lr: expected float"),

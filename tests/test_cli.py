@@ -141,6 +141,15 @@ def test_bad_input_is_told_in_one_sentence(tmp_path: Path, capsys: pytest.Captur
     )
     assert "optimizer.lr must be a finite number" in fails("train", "arc1", "--optimizer.lr", "nan", capsys=capsys)
     assert "must end in .png" in fails("rearc2", "facts", "00dbd492", "--png", str(tmp_path / "x.txt"), capsys=capsys)
+    for words, ending in (
+        (("data", "show", "007bbfb7", "--svg"), ".svg"),
+        (("data", "show", "007bbfb7", "--png"), ".png"),
+        (("report", str(tmp_path), "--out"), ".html"),
+        (("car", "export", "--out"), ".jsonl"),
+        (("rearc2", "quarantine", "--out"), ".md"),
+    ):
+        assert f"must end in {ending}" in fails(*words, str(broken), capsys=capsys)
+        assert broken.read_text() == "{"
     (tmp_path / "config.json").write_text(json.dumps(to_json(preset("quickstart"))))
     assert "no protocol 'best'" in fails("eval", str(tmp_path), "--protocol", "best", capsys=capsys)
     (tmp_path / "config.json").write_text('{"domain": "chess"}')
@@ -175,6 +184,28 @@ def test_bad_input_is_told_in_one_sentence(tmp_path: Path, capsys: pytest.Captur
             "--mode must be one of auto, memory, composition, full; got 'x'",
         ),
         ("solve examples/task.json --batch 0", "batch must be >= 1, got 0"),
+        ("solve examples/task.json --views 100001", "views must be <= 100000, got 100001"),  # longer than any budget
+        ("solve examples/task.json --writer.views 100001", "writer.views must be <= 100000, got 100001"),
+        ("solve examples/task.json --seed 9223372036854775808", "seed must be >= -2^63 and < 2^63, got " + str(2**63)),
+        ("train quickstart --data.views 100001", "views must be <= 100000, got 100001"),
+        ("train quickstart --data.color-pool 362881", "color_pool must be <= 100000, got 362881"),  # there are 9!
+        ("train quickstart --seed 9223372036854775808", "seed must be >= -2^63 and < 2^63, got " + str(2**63)),
+        ("train quickstart --evaluate-loops 0", "evaluate_loops must be different integers from 1 to 255, got (0,)"),
+        (
+            "train quickstart --evaluate-loops 2 2",
+            "evaluate_loops must be different integers from 1 to 255, got (2, 2)",
+        ),
+        ("adapt nowhere --row-lr -1", "row_lr must be >= 0, got -1.0"),
+        ("adapt nowhere --shared-lr nan", "shared_lr must be >= 0, got nan"),
+        ("adapt nowhere --method l2sp --strength -1", "strength must be >= 0, got -1.0"),
+        ("adapt nowhere --views 100001", "views must be <= 100000, got 100001"),
+        ("adapt nowhere --seed -9223372036854775809", "seed must be >= -2^63 and < 2^63, got " + str(-(2**63) - 1)),
+        ("car show B3/S23 --side 101", "side must be <= 100, got 101"),
+        ("car show B3/S23 --steps -1", "steps must be >= 0, got -1"),
+        ("car show B3/S23 --example -1", "example must be >= 0, got -1"),
+        ("car build --seed 9223372036854775808", "seed must be >= -2^63 and < 2^63, got " + str(2**63)),
+        ("lm sample nowhere --temperature nan", "temperature must be >= 0, got nan"),
+        ("lm sample nowhere --seed 9223372036854775808", "seed must be >= -2^63 and < 2^63, got " + str(2**63)),
         (
             "eval base",
             "base is a model that comes with CHARM, not a run; use `charm solve TASKS --checkpoint base --score`",

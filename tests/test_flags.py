@@ -38,7 +38,7 @@ ELSEWHERE = {
     "compile": ("compiling takes a minute, and compiled code computes the same", "tests/training/test_loop.py"),
     "graphs": ("CUDA graphs need a GPU, and compute the same", "tests/training/test_graphs.py"),
     "log_to": ("only writes a log", "tests/training/test_logs.py"),
-    "keep_checkpoints": ("only removes files of a run", "tests/training/test_resume.py"),
+    "keep_checkpoints": ("only removes files of a run", "tests/faults/test_checkpoints.py"),
     "shard_tables": ("one process has all rows", "tests/training/test_loop.py"),
     "start": ("needs a trained model", "tests/training/test_writer_job.py"),
     "reasoner.exploration": ("a new model never halts early: nothing to forbid", "tests/training/test_slots.py"),

@@ -4,11 +4,14 @@ import errno
 import json
 from contextlib import nullcontext
 from io import StringIO
+from pathlib import Path
 
 import pytest
 
+from charm.arc.presets import preset
 from charm.cli import main
 from charm.commands.shared import output
+from charm.config import to_json
 from charm.drawing.terminal import show
 from charm.progress import bar, plain, say, track
 from charm.tables import Table
@@ -120,7 +123,7 @@ def test_output_is_either_json_or_for_people(capsys: pytest.CaptureFixture[str])
 HOSTILE = "a\x1b]0;owned\x07\x9b31m\r\u202e\udcffz"
 
 
-def test_control_characters_are_shown_not_sent(capsys: pytest.CaptureFixture[str]) -> None:
+def test_control_characters_are_shown_not_sent(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """In lines, bars, tables, errors and file names; newlines, tabs and other languages stay."""
     assert plain("grün\n\t✓ 目") == "grün\n\t✓ 目"
     say(HOSTILE)
@@ -130,7 +133,13 @@ def test_control_characters_are_shown_not_sent(capsys: pytest.CaptureFixture[str
     show(HOSTILE, Table([HOSTILE], [[HOSTILE]], HOSTILE, HOSTILE))
     with pytest.raises(SystemExit):
         main(["data", "show", f"{HOSTILE}.json"])
+    run = tmp_path / HOSTILE
+    run.mkdir()
+    (run / "config.json").write_text(json.dumps({"domain": "arc", **to_json(preset("quickstart"))}))
+    with pytest.raises(SystemExit):
+        main(["train", "--resume", str(run), "--batch", "4", "--device", "cpu"])
     printed = capsys.readouterr()
+    assert f"{plain(str(run))} on CPU" in printed.out
     for text in (printed.out, printed.err):
         assert "\\x1b]0;owned" in text
         assert not set("\x1b\x07\x9b\r\u202e\udcff") & set(text)

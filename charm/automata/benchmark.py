@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from charm.automata.rules import FAMILIES, STATES, Family, Grids, Rule, draw_rule, evolve, parse_rule
-from charm.config import from_json, to_json
+from charm.config import check_seed, from_json, to_json
 from charm.errors import ODD_VALUES, CharmError, charm_errors
 from charm.files import parse_json, write_atomically
 from charm.tasks import keyed
@@ -57,6 +57,7 @@ class BenchmarkConfig:
     """Numbers of updates after which to ask for the grid."""
 
     def __post_init__(self) -> None:
+        check_seed(self.seed)
         if self.rules < 1 or self.examples < 1:
             given = f"got {self.rules} and {self.examples}"
             raise CharmError(f"a benchmark needs at least 1 rule per family and 1 example per rule; {given}")

@@ -9,11 +9,16 @@ from charm.automata.benchmark import BenchmarkConfig, build_in, initial_grids, r
 from charm.automata.rules import evolve, parse_rule
 from charm.commands.parsing import Commands
 from charm.commands.shared import Data, Device, Json, RunData, Switch, flag, output
+from charm.config import refuse_below
 from charm.drawing import terminal
+from charm.errors import CharmError
+from charm.files import require_ending
 from charm.paths import data_dir
 from charm.progress import bar
 
 app = Commands()
+
+SHOWN_SIDE = 100  # cells of a torus that a terminal can still show
 
 
 @app.command
@@ -74,6 +79,9 @@ def show(
     from charm.devices import place
 
     chosen = parse_rule(rule)
+    refuse_below(0, {"example": example, "steps": steps})
+    if side > SHOWN_SIDE:
+        raise CharmError(f"side must be <= {SHOWN_SIDE}, got {side}")
     answers = []
     if run is None:
         start = initial_grids(chosen, seed, side, example, 1)[0]
@@ -81,7 +89,7 @@ def show(
         with place(device) as here:
             answers = predictions(run, chosen, example, here, data)
         start = answers[0].input
-    grids = evolve(start[None], chosen, range(max(steps, 0) + 1))[:, 0]
+    grids = evolve(start[None], chosen, range(steps + 1))[:, 0]
     named = {f"t={moment}": grid for moment, grid in enumerate(grids)}
     if animate:
         terminal.animate_grids(named)
@@ -109,6 +117,7 @@ def export(
     from charm.automata.prompts import ATTEMPTS
     from charm.automata.prompts import export as write_prompts
 
+    require_ending(out, "a file of prompts", ".jsonl")
     count = write_prompts(out, read_benchmark(data_dir(data) / "car"), puzzles, demonstrations)
     terminal.show(f'{out}: {count} prompts; answer each {ATTEMPTS} times, in lines {{"id": ..., "answer": ...}}')
 

@@ -10,7 +10,7 @@ from charm.commands.shared import Data, Json, Seed, Switch, Wheel, Workers, flag
 from charm.drawing import grids as pictures
 from charm.drawing import terminal
 from charm.errors import CharmError
-from charm.files import write_atomically
+from charm.files import require_ending, write_atomically
 from charm.paths import data_dir
 from charm.progress import status
 from charm.synthesis.rearc import build_rearc
@@ -64,6 +64,9 @@ def show(
         svg: write the picture to this file.
         png: write the picture to this file.
     """
+    for file, ending in ((svg, ".svg"), (png, ".png")):
+        if file is not None:
+            require_ending(file, "a picture", ending)
     view = View(dihedral, tuple(int(c) for c in colors if c.isdigit()))
     shown = view.apply_to_task(known.find_task(task, data))
     if canvas:

@@ -7,7 +7,7 @@ from tyro.conf import Positional
 
 from charm.commands.parsing import Commands
 from charm.commands.shared import Device, Json, Run, Switch, flag, output
-from charm.errors import CharmError
+from charm.config import check_seed, refuse_below
 from charm.language.corpus import LEFT_OUT, gather
 from charm.language.data import prepare as write
 from charm.paths import data_dir
@@ -92,8 +92,9 @@ def sample(
     from charm.language.run import load_model, sample_tokens
     from charm.language.tokenizer import bos_id, load_tokenizer
 
-    if tokens < 1 or temperature < 0 or top_k < 0:
-        raise CharmError(f"tokens must be >= 1, temperature and top_k >= 0; got {tokens}, {temperature} and {top_k}")
+    refuse_below(1, {"tokens": tokens})
+    refuse_below(0, {"temperature": temperature, "top_k": top_k})
+    check_seed(seed)
     tokenizer = load_tokenizer(run / "tokenizer.json")
     tokenizer.encode_special_tokens = True
     bos = bos_id(tokenizer)

@@ -30,11 +30,11 @@ def quickstart(
     from dataclasses import replace
 
     from charm.arc.presets import quickstart as preset
-    from charm.progress import say
+    from charm.progress import print_line, say
     from charm.quickstart import results_table, run_quickstart
 
     config = preset() if steps is None else replace(preset(), steps=steps)
-    tell = say if json else print
+    tell = say if json else print_line
     found = run_quickstart(out, seed, tell, config)
     output(json, found, results_table(found))
     activate = Path(sys.executable).with_name("activate")

@@ -77,6 +77,7 @@ def solve(
     from charm.paths import model_at
     from charm.runs.checkpoint import newest_checkpoint
     from charm.solving import solver as solving
+    from charm.solving.benchmarking import require_free
     from charm.solving.scores import learned_text, measured
     from charm.solving.submission import SubmissionInProgress, only_solve, write_sets
     from charm.tasks.reading import skipped_lines, unusable_tests
@@ -102,6 +103,8 @@ def solve(
         say(reason)
     named = re.sub(r"[/\x00-\x1f]", "-", f"{loaded[0].id}.") if len(loaded) == 1 else ""
     path = out or Path(f"{named}submission.json")
+    if format == "arc-agi-benchmarking":
+        require_free(path.with_suffix(""), loaded)
     devices = solving.solve_devices(device, len(loaded))
     options = changed(options, budget=_budget(budget, seconds, len(loaded), devices))
     empty = unusable_tests(tasks, skipped) if skipped and not (choose or skip or largest) else {}

@@ -16,6 +16,7 @@ from charm.commands.shared import Gpus, NewRun, Preset, Restart, Resume
 from charm.config import read_run_config
 from charm.domains import DOMAINS, domain_of, domain_of_preset
 from charm.errors import CharmError
+from charm.progress import print_line
 
 if TYPE_CHECKING:
     from charm.devices import Place
@@ -110,7 +111,7 @@ def train_preset(name: str, config: Config, flags: Sequence[str], resumes: bool 
     if options.gpus is not None:
         start_torchrun(options.gpus, ["train", *(["--resume"] if resumes else []), name, *flags])
     with place(options.config.device) as here:
-        say = print if here.is_main else lambda text: None
+        say = print_line if here.is_main else lambda text: None
         say(f"{name} -> {options.out} on {here.describe()}")
         if found := unused_gpus(here):
             say(f"{found} more GPUs are not used; --gpus all trains on all of them")

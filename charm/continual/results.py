@@ -19,7 +19,8 @@ from charm.tables import Table, spread_text
 
 Runs = Sequence[StreamSummary]  # of one group: they differ only in the seed
 
-SAME = ("stream", "tasks", "memory", "method", "scope", "halt_weight", "settings")  # but for the seed
+# Runs that differ only in the seed have these in common.
+SAME = ("stream", "source_sha256", "tasks", "memory", "method", "scope", "halt_weight", "settings")
 ONE_SCOPE = ("memory-only", "oracle", "joint")  # methods whose name implies their scope
 # In percent: the task right after it was learned, the measures, and what became of the base's own tasks.
 COLUMNS = {
@@ -106,12 +107,14 @@ def write_results(groups: Sequence[Runs], out: Path) -> list[Path]:
 def labels_of(groups: Sequence[Runs]) -> list[str]:
     """Name each group; what all of them share is left out."""
     weights, settings = ({runs[0].get(name, "") for runs in groups} for name in ("halt_weight", "settings"))
+    streams = {(runs[0]["stream"], runs[0].get("source_sha256")) for runs in groups}
     labels = []
     for one, *_ in groups:
         scope = "" if one["method"] in ONE_SCOPE else f", {one['scope']}"
         weight = f", w_h={one['halt_weight']:g}" if len(weights) > 1 else ""
         own = f", {one['settings']}" if len(settings) > 1 and one.get("settings") else ""
-        labels.append(f"{one['memory']} {one['method']}{scope}{weight}{own}")
+        tasks = f", {Path(one['stream']).name} {(one.get('source_sha256') or '?')[:8]}" if len(streams) > 1 else ""
+        labels.append(f"{one['memory']} {one['method']}{scope}{weight}{own}{tasks}")
     return labels
 
 

@@ -28,7 +28,7 @@ import torch
 from safetensors.torch import save
 from torch import Tensor
 
-from charm.config import at_least, to_json
+from charm.config import MOST_VIEWS, at_least, at_most, to_json
 from charm.continual.drift import changed_values, distance, snapshot
 from charm.continual.methods import FISHER_BATCHES, METHODS, Base, make_anchor, method_named, reservoir
 from charm.continual.records import check_records, record_file, summarize, write_matrices
@@ -102,7 +102,8 @@ class StreamOptions(EngineConfig):
         super().__post_init__()
         at_least(1, self, "evaluate_views", "base_views", "base_tasks", "recheck_every")
         at_least(1, self, "buffer", "rank", "units")
-        at_least(0, self, "tasks", "views")
+        at_least(0, self, "tasks", "views", "strength")
+        at_most(MOST_VIEWS, self, "views", "evaluate_views", "base_views")
         at_least(1, self.recipe, "steps", where="recipe.")
         method, _ = method_named(self.method, self.scope)
         for name in ("strength", "buffer", "rank", "units"):
@@ -447,7 +448,8 @@ class StreamJob(Job):
         if not self.method.restores and not (self.out / "model").is_dir():
             write_model(self.model, self.out / "model", torch.float32)
         write_matrices(self.out)
-        write_result(self.out / "result.json", summarize(self.out), self.out)
+        found = {**summarize(self.out), "source_sha256": self.stream.source_sha256}
+        write_result(self.out / "result.json", found, self.out)
 
 
 def _base_questions(config: DataConfig, count: int, evaluated: bool) -> DataConfig:

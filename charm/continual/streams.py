@@ -13,7 +13,7 @@ from charm.errors import CharmError
 from charm.files import write_atomically
 from charm.tasks.keyed import key_of
 from charm.tasks.reading import read_tasks
-from charm.tasks.sources import SOURCE_NAMES, arc1_ids, load_source
+from charm.tasks.sources import SOURCE_NAMES, Source, arc1_ids, load_source
 from charm.tasks.task import Task, task_to_json
 
 # The paper's streams: tasks of an ARC-AGI-2 split whose id is in neither split of ARC-AGI-1 (233 and 114).
@@ -27,6 +27,8 @@ class TaskStream:
     name: str
     tasks: tuple[Task, ...]
     skipped: dict[str, str] = field(default_factory=dict)
+    source_sha256: str = ""
+    """Of all tasks to choose from, in no order: the same for every seed, number of tasks and base."""
 
     @property
     def ids(self) -> tuple[str, ...]:
@@ -66,4 +68,4 @@ def load_stream(
     if not chosen:
         reason = f"; {next(iter(skipped.values()))}" if skipped else ""
         raise CharmError(f"the stream {name} holds no task that the base model has not seen{reason}")
-    return TaskStream(name, chosen, skipped)
+    return TaskStream(name, chosen, skipped, Source(name, "", tuple(tasks)).sha256)

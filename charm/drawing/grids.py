@@ -10,8 +10,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from charm.errors import CharmError
-from charm.files import write_atomically
+from charm.files import require_ending, write_atomically
 from charm.tasks.canvas import BOUNDARY, FIRST_COLOR, Tokens
 from charm.tasks.pictures import HATCH, LINE, PALETTE, tile_svg
 from charm.tasks.task import Grid, Pair, Task
@@ -138,8 +137,7 @@ def panel_png(panel: Panel, path: Path) -> None:
     """Write the panel as PNG. Cells cover whole pixels in their exact colours; matplotlib draws the text."""
     from matplotlib.figure import Figure
 
-    if path.suffix.lower() != ".png":
-        raise CharmError(f"{path}: a picture's file name must end in .png")
+    require_ending(path, "a PNG picture", ".png")
     dpi = 128  # a power of two, so that sizes in inches are exact and cells cover whole pixels
     figure = Figure(figsize=(panel.width / dpi, panel.height / dpi), dpi=dpi)
     figure.figimage(_pixels(panel))

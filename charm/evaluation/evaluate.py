@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from charm.config import at_least
 from charm.devices import Place
 from charm.errors import CharmError
 from charm.evaluation.predict import Request, predict_votes
@@ -53,6 +54,9 @@ class VoteOptions:
     data: Path | None = None
     """Folder of downloaded and generated data; by default as in training."""
 
+    def __post_init__(self) -> None:
+        at_least(1, self, "batch")
+
 
 def evaluate_run(
     run: Path, name: str, protocol: Protocol, place: Place, options: VoteOptions | None = None
@@ -60,7 +64,7 @@ def evaluate_run(
     """Make the missing votes with the run's checkpoints, rank all votes, and write the result.
 
     With `blank_memory` the votes of the newest checkpoint without its memory are a separate result, "blank", and
-    so is what some `tasks` score, "tasks". Returns the scores on the main process.
+    so is what some `tasks` score, "tasks" or "blank_tasks". Returns the scores on the main process.
     """
     options = options or VoteOptions()
     config = read_config(run, options.data)
@@ -86,7 +90,9 @@ def evaluate_run(
     if options.blank_memory:
         name, protocol = "blank", replace(protocol, window="current")
     found = evaluate_votes(folder, protocol, data, steps, bool(options.tasks))
-    return write_evaluation(run, "tasks" if options.tasks else name, found, options.tasks)
+    if options.tasks:
+        name = "blank_tasks" if options.blank_memory else "tasks"
+    return write_evaluation(run, name, found, options.tasks)
 
 
 def as_asked(protocol: Protocol, reasoner: NetworkConfig) -> Protocol:

@@ -46,7 +46,7 @@ def find_evaluation(run: Path) -> JsonObject | None:
         views = named[name].get("protocol", {}).get("views", "all")
         return named[name]["step"], name == "standard", views if is_number(views) else math.inf
 
-    newest = max((name for name in named if name not in ("blank", "tasks")), key=order, default=None)
+    newest = max((name for name in named if name not in ("blank", "tasks", "blank_tasks")), key=order, default=None)
     return None if newest is None else named[newest]
 
 

@@ -186,7 +186,7 @@ def _scores(run: Path, evaluation: Evaluation | None, blank: JsonObject | None) 
         rows = []
         for name, found in others.items():
             shown = [percent(found["metrics"], metric) for metric in ("pass@1", "pass@2")]
-            title = "memory zeroed" if name == "blank" else name
+            title = {"blank": "memory zeroed", "blank_tasks": "memory zeroed, tasks"}.get(name, name)
             rows.append([title, folder.protocol_of(found), f"{found['step']:,}", *shown, f"{found['puzzles']:,}"])
         heads = ["evaluation", "protocol", "step", "pass@1", "pass@2", "tasks"]
         parts += ["<section><h2>Evaluations in this folder</h2>", table(heads, rows), "</section>"]

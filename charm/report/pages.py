@@ -7,7 +7,7 @@ from pathlib import Path
 from charm.devices import place
 from charm.domains import PageOptions, domain_of
 from charm.errors import CharmError
-from charm.files import read_sealed
+from charm.files import read_sealed, require_ending
 from charm.report.comparison import write_comparison
 from charm.report.film import make_films
 from charm.report.html import document, names_of, settings, table, title_of, write_page
@@ -26,6 +26,8 @@ def write_pages(runs: Sequence[Path], out: Path | None = None, options: PageOpti
     if not runs:
         raise CharmError("name at least one run folder")
     options = options or PageOptions()
+    if out is not None:
+        require_ending(out, "a page", ".html")
     if runs[0].is_file():
         if options.films or options.protocol is not None:
             raise CharmError("--films and --protocol are for pages of runs, not of a submission")

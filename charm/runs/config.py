@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
-from charm.config import at_least
+from charm.config import at_least, check_seed
 from charm.errors import CharmError
 
 
@@ -44,6 +44,7 @@ class EngineConfig:
     def __post_init__(self) -> None:
         at_least(1, self, "steps", "checkpoint_every", "log_every")
         at_least(0, self, "evaluate_every", "keep_checkpoints")
+        check_seed(self.seed)
         for wanted in self.log_to:
             if not re.fullmatch(r"tensorboard|(wandb|trackio):.+", wanted):
                 raise CharmError(f"log_to must be tensorboard, wandb:PROJECT or trackio:PROJECT; got {wanted!r}")

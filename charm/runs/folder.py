@@ -29,7 +29,7 @@ def check_run(out: Path, config: EngineConfig, resume: bool) -> None:
     require_run(out)
     if existing and not resume:
         raise CharmError(f"{out} already contains a run at step {existing[-1]}; use --resume to continue it")
-    results = [name for name in RESULTS if (out / name).is_dir() and any((out / name).iterdir())]
+    results = [name for name in RESULTS if _written(out / name)]
     if results and not existing:
         raise CharmError(
             f"{out} has {' and '.join(results)} of an earlier run but no checkpoint; use another folder, or --restart, "
@@ -74,8 +74,7 @@ def clear_run(out: Path, place: Place, say: Callable[[str], None]) -> None:
     """
     require_run(out)
     if place.is_main and (out / "config.json").is_file():
-        erased = [path for name in ("checkpoints", *RESULTS) for path in (out / name).glob("step_*")]
-        erased += (out / "eval").glob("*.json")
+        erased = [path for name in ("checkpoints", *RESULTS) for path in _written(out / name)]
         erased += [out / name for name in ("data.json", "metrics.jsonl", "films.json", "report.html")]
         with lock_folder(out, "training run"), charm_errors(f"{out} cannot be erased", OSError):
             for path in erased:
@@ -85,6 +84,11 @@ def clear_run(out: Path, place: Place, say: Callable[[str], None]) -> None:
                     path.unlink(missing_ok=True)
         say(f"erased the run in {out}: checkpoints, metrics, votes and evaluations")
     place.barrier()
+
+
+def _written(folder: Path) -> list[Path]:
+    """List what a run has written to its folder of checkpoints or results; anything else is a file of others."""
+    return [*folder.glob("step_*"), *(folder.glob("*.json") if folder.name == "eval" else ())]
 
 
 def _without(config: Any, free: Collection[str]) -> dict[str, Any]:

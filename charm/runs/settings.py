@@ -99,6 +99,9 @@ class RunConfig(EngineConfig):
             raise CharmError(f"{often} ({self.checkpoint_every}): evaluations run on checkpoints")
         if self.reasoner.fixed_depths:
             object.__setattr__(self, "evaluate_loops", self.reasoner.voting_steps)
+        depths = self.evaluate_loops  # votes store them in a byte
+        if not depths or len(set(depths)) < len(depths) or not all(1 <= one <= 255 for one in depths):
+            raise CharmError(f"evaluate_loops must be different integers from 1 to 255, got {depths}")
         for name in self.reasoner.unused:
             path, _, last = name.rpartition(".")
             holder = attrgetter(path)(self) if path else self

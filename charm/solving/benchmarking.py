@@ -14,8 +14,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from charm.errors import CharmError
 from charm.evaluation.ranking import ATTEMPTS, JsonGrid
-from charm.files import write_atomically
+from charm.files import read_json, write_atomically
 from charm.solving.vote_log import TaskCourse, VoteLine
 from charm.tasks.task import Question, Task
 
@@ -61,8 +62,24 @@ def write_benchmarking(
                     },
                 }
             entries.append(entry)
-        name = re.sub(r"[/:\x00-\x1f]", "-", task.id)
-        write_atomically(folder / f"{name}.json", json.dumps(entries, indent=1))
+        write_atomically(_file_of(folder, task), json.dumps(entries, indent=1))
+
+
+def require_free(folder: Path, tasks: Sequence[Task]) -> None:
+    """Refuse a folder where files of others, such as the tasks themselves, would be overwritten."""
+    written: dict[Path, str] = {}
+    for task in tasks:
+        file = _file_of(folder, task)
+        if file in written:
+            raise CharmError(f"tasks {written[file]} and {task.id} would both be written to {file}")
+        written[file] = task.id
+        if file.exists() and not isinstance(read_json(file), list):
+            raise CharmError(f"{file} exists and has no attempts at a task; choose another --out")
+
+
+def _file_of(folder: Path, task: Task) -> Path:
+    name = re.sub(r"[/:\x00-\x1f]", "-", task.id)
+    return folder / f"{name}.json"
 
 
 def _times(course: TaskCourse | None) -> tuple[dict[str, str], float | None]:

@@ -8,7 +8,7 @@ from typing import Annotated, Literal, get_args
 
 from tyro.conf import Suppress, arg
 
-from charm.config import at_least
+from charm.config import MOST_VIEWS, at_least, at_most, check_seed
 from charm.errors import CharmError
 
 BUDGET, CPU_BUDGET = 60.0, 180.0  # seconds, if none are given; a CPU needs more
@@ -52,6 +52,7 @@ class WriterRecipe:
             if getattr(self, name) >= 1:
                 raise CharmError(f"writer.{name} must be below 1, got {getattr(self, name)}")
         at_least(1, self, "views", where="writer.")
+        at_most(MOST_VIEWS, self, "views", where="writer.")
 
 
 @dataclass(frozen=True)
@@ -84,6 +85,9 @@ class SolveOptions:
     def __post_init__(self) -> None:
         at_least(1, self, "views", "batch")
         at_least(0, self, "budget", "steps", "together", "glance")
+        at_most(MOST_VIEWS, self, "views")
+        for seed in self.seeds:
+            check_seed(seed)
         if self.mode not in get_args(Mode):
             raise CharmError(f"mode must be one of {', '.join(get_args(Mode))}; got {self.mode!r}")
         if not (self.search == 0 or LEAST_SEARCHED <= self.search < 1):

@@ -22,6 +22,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from charm.config import check_seed
 from charm.errors import CharmError, charm_errors
 from charm.files import lock_folder
 from charm.processes import as_finished, process_pool
@@ -104,6 +105,7 @@ def build_pairs(
     versions, caps = versions or {}, caps or {}
     if sys.platform == "win32":
         raise CharmError("pairs can only be built on Linux and macOS; build them there and copy the folder")
+    check_seed(plan.seed)
     if workers < 1 or plan.pairs < 1 or plan.time_limit <= 0:
         raise CharmError("workers, pairs and the time limit must be positive")
     began = time.monotonic()

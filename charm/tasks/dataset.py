@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from charm.config import at_least
+from charm.config import MOST_VIEWS, at_least, at_most, check_seed
 from charm.errors import CharmError
 from charm.paths import data_dir
 from charm.tasks.augment import Codes, Colors, color_pool, draw_views, own_color_views, pseudo_tasks
@@ -80,7 +80,9 @@ class DataConfig:
 
     def __post_init__(self) -> None:
         at_least(1, self, "views", "synthetic_view_count", "auxiliary_repeats")
-        at_least(0, self, "evaluate_repeats", "scales")
+        at_least(0, self, "evaluate_repeats", "scales", "color_pool")
+        at_most(MOST_VIEWS, self, "views", "synthetic_view_count", "color_pool")
+        check_seed(self.seed)
 
     @property
     def sides(self) -> tuple[int, ...]:

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor, nn
 from torch.optim import AdamW, Optimizer
 
-from charm.config import at_least
+from charm.config import at_least, check_seed
 from charm.devices import Place
 from charm.errors import CharmError
 from charm.memory import CoSE, Lookup, RowAdamW, Rows, RowTable, dense_parameters
@@ -60,7 +60,9 @@ class Recipe:
 
     def __post_init__(self) -> None:
         at_least(0, self, "steps", "warmup", "warmup_share", "clip", "halt_weight")
+        at_least(0, self, "task_lr", "row_lr", "row_decay", "shared_lr", "shared_decay")
         at_least(1, self, "batch", "tokens")
+        check_seed(self.seed)
         if self.rows == "dense-adamw" and self.row_decay:
             raise CharmError(f"rows that are not read must not decay: row_decay must be 0, got {self.row_decay}")
 

@@ -13,6 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from charm.devices import Place
+from charm.errors import CharmError
 from charm.models.model import CharmModel
 from charm.models.network import BatchSize
 from charm.tasks import keyed
@@ -77,6 +78,8 @@ class LowRank(Form):
 
     def __init__(self, shared: Mapping[str, nn.Parameter], rank: int, seed: int) -> None:
         super().__init__(shared)
+        if rank > (longest := max(max(matrix.shape) for matrix in shared.values())):
+            raise CharmError(f"rank must be <= {longest}, the longest side of a matrix of this model; got {rank}")
         self.start = {name: matrix.detach().clone() for name, matrix in shared.items()}
         self.down: dict[str, nn.Parameter] = {}
         self.up: dict[str, nn.Parameter] = {}

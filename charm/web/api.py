@@ -34,7 +34,7 @@ from charm.synthesis.rearc import package_file
 from charm.tasks import keyed
 from charm.tasks.canvas import FULL_SIDE, Tokens, fitting_side, place
 from charm.tasks.sources import ARC_SPLITS, CONCEPT_ARC, Source, load_available, load_source
-from charm.tasks.task import Pair, Task, digits, task_from_json, task_to_json
+from charm.tasks.task import Pair, Task, digits, grid_bytes, task_from_json, task_to_json
 from charm.tasks.view import COLORS, VIEWS, View
 from charm.web.samples import Generators, Sampler, available
 from charm.web.watching import watched_json, watched_task_json
@@ -369,8 +369,8 @@ def known_task(library: Library, task: Task, model: Path) -> JsonObject | None:
     for name, source in library.sources.items():
         for one in source.tasks:
             if one.train == task.train:
-                truth = {pair.input.tobytes(): pair.output for pair in one.test if pair.output is not None}
-                answers = [truth.get(pair.input.tobytes()) for pair in task.test]
+                truth = {grid_bytes(pair.input): pair.output for pair in one.test if pair.output is not None}
+                answers = [truth.get(grid_bytes(pair.input)) for pair in task.test]
                 return {
                     "id": one.id,
                     "source": name,

@@ -16,7 +16,7 @@ from charm.config import to_json
 from charm.drawing.grids import panel_png
 from charm.drawing.terminal import show
 from charm.errors import CharmError
-from charm.files import write_atomically
+from charm.files import require_ending, write_atomically
 from charm.paths import data_dir
 from charm.progress import console, plain, say, status
 from charm.synthesis.rearc import fetch_package
@@ -362,6 +362,7 @@ def quarantine(
     Args:
         out: the page to write.
     """
+    require_ending(out, "the page", ".md")
     home = data_dir(data)
     checked = len(tasks) or len(read_manifest(home / "rearc").tasks)
     package = fetch_package(home, wheel)

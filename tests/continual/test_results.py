@@ -9,10 +9,10 @@ import pytest
 from rich.console import Console
 
 from charm.continual.records import matrices, memory_name, read_records, settings_of, summarize, write_matrices
-from charm.continual.results import gather, results_table, rows_of, short_count, write_results
+from charm.continual.results import gather, labels_of, results_table, rows_of, short_count, write_results
 from charm.drawing.terminal import show
 from charm.errors import CharmError
-from charm.files import read_sealed
+from charm.files import read_sealed, write_sealed
 from tests.toy.streams import MEMORY, write_stream_run
 
 
@@ -118,6 +118,15 @@ def test_tables_and_figures_over_methods_and_seeds(tmp_path: Path) -> None:
     assert "…" not in text  # nothing is cut off
     with pytest.raises(CharmError, match="no finished run"):
         write_results([], tmp_path)
+
+
+def test_seeds_of_a_stream_whose_tasks_changed_are_not_averaged(tmp_path: Path) -> None:
+    for seed, content in ((0, "11" * 32), (1, "22" * 32)):
+        run = write_stream_run(tmp_path / f"{seed}", "naive", seed, [1.0, 0.0, 0.0, 0.0], 0.5 * seed, 0.0)
+        write_sealed(run / "result.json", {**summarize(run), "source_sha256": content})
+    groups = gather(tmp_path)
+    assert [(cells["Seeds"], cells["ACC"]) for cells in rows_of(groups)] == [("1", "50.00"), ("1", "0.00")]
+    assert [label.rpartition(", ")[2] for label in labels_of(groups)] == ["some 22222222", "some 11111111"]
 
 
 def test_counts_are_printed_as_in_the_paper() -> None:

@@ -21,7 +21,7 @@ from charm.evaluation.ranking import rank as rank_ballots
 from charm.models.canvas.answers import refine
 from charm.models.canvas.training import halt_logit
 from charm.models.model import CharmModel
-from charm.report.folder import find_evaluation, headline
+from charm.report.folder import evaluation, find_evaluation, headline
 from charm.report.page import ranked, write_report
 from charm.runs.archive import (
     forget_later_votes,
@@ -212,6 +212,13 @@ def test_a_run_is_evaluated_ranked_again_and_without_its_memory(tmp_path: Path) 
     blank = evaluate_run(run, "mine", wider, HERE, VoteOptions(blank_memory=True))
     assert blank is not None
     assert blank["protocol"]["name"] == "blank"
+    some = evaluate_run(run, "mine", wider, HERE, VoteOptions(blank_memory=True, tasks=("toy0",)))
+    assert some is not None
+    assert (some["protocol"]["name"], some["puzzles"]) == ("blank_tasks", 1)  # not scores with the memory
+    assert not (run / "eval" / "tasks.json").exists()
+    assert find_evaluation(run) == evaluation(run, "mine")
+    with pytest.raises(CharmError, match="batch must be >= 1, got 0"):
+        VoteOptions(batch=0)
     model = CharmModel.from_pretrained(folder_of(run, 12), HERE.device)
     data = load_dataset(config.data, model.instances)
     kept, without = (read_pass(run / name, 12, 3).votes.logit_V for name in ("votes", "votes_blank"))

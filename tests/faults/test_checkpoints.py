@@ -115,11 +115,12 @@ def test_restart_erases_checkpoints_behind_a_link_and_nothing_of_others(tmp_path
     run, disk = trained(tmp_path), tmp_path / "disk"
     (run / "checkpoints").rename(disk)
     (run / "checkpoints").symlink_to(disk)
-    for notes in (run / "notes.txt", disk / "notes.txt"):
+    others = [run / "notes.txt", disk / "notes.txt", run / "eval" / "notes.txt", run / "votes" / "notes.txt"]
+    for notes in others:
         notes.write_text("years of work")
     clear_run(run, HERE, quiet)
     assert [path.name for path in disk.iterdir()] == ["notes.txt"]
-    assert (run / "notes.txt").is_file()
+    assert all(notes.is_file() for notes in others)
     assert train(toy(tmp_path), run, HERE, say=quiet).step == 12
 
 

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from charm.errors import CharmError
 from charm.evaluation.ranking import NO_ANSWER
-from charm.solving.benchmarking import write_benchmarking
+from charm.solving.benchmarking import require_free, write_benchmarking
 from charm.solving.solver import load_tasks
 from charm.solving.submission import write_sets
 from charm.solving.vote_log import TaskCourse, read_course
@@ -109,6 +110,22 @@ def test_the_command_exports_what_it_solved(
                 costs.append(one["metadata"]["cost"]["total_cost"])
     assert costs
     assert 0 < sum(costs) < 600  # a dollar for each second
+
+
+def test_attempts_never_replace_files_of_others(base: Path, unseen: Path, tmp_path: Path) -> None:
+    """The folder is named after the submission: that of unseen.json is the folder of the tasks."""
+    before = {file: file.read_bytes() for file in unseen.iterdir()}
+    small = {"steps": 1, "views": 2, "batch": 4, "device": "cpu", "checkpoint": base}
+    with pytest.raises(CharmError, match=r"unseen/new0\.json exists and has no attempts at a task; choose another"):
+        run_solve((unseen,), out=unseen.with_suffix(".json"), format="arc-agi-benchmarking", **small)
+    assert {file: file.read_bytes() for file in unseen.iterdir()} == before
+    assert not unseen.with_suffix(".json").exists()
+    out = tmp_path / "again.json"
+    for more in ({}, {"resume": True}):  # its own files it replaces
+        run_solve((unseen,), out=out, format="arc-agi-benchmarking", **small, **more)
+    task = load_tasks([unseen / "new0.json"])[0][0]
+    with pytest.raises(CharmError, match=r"tasks a:b and a/b would both be written to \S+a-b\.json"):
+        require_free(tmp_path, [replace(task, id="a:b"), replace(task, id="a/b")])
 
 
 def test_charm_solve_has_at_most_28_flags(capsys: pytest.CaptureFixture[str]) -> None:

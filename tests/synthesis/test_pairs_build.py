@@ -6,6 +6,7 @@ import fcntl
 import io
 import signal
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -79,6 +80,11 @@ def test_time_limit_ends_an_attempt_then_the_task() -> None:
     assert time.process_time() - began < 5
     assert signal.getsignal(signal.SIGPROF) == handler
     assert signal.getitimer(signal.ITIMER_PROF)[0] == 0
+
+
+def test_a_seed_that_could_not_be_read_again_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(CharmError, match=r"seed must be >= -2\^63 and < 2\^63"):
+        build_pairs(tmp_path, replace(PLAN, seed=10**40), scripted, ["a"])
 
 
 def test_summary_tells_what_fell_short(tmp_path: Path) -> None:

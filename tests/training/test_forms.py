@@ -7,6 +7,7 @@ from torch import nn
 
 from charm.continual.drift import changed_values, snapshot
 from charm.continual.methods import reservoir
+from charm.errors import CharmError
 from charm.training.adaptation import Adaptation, Recipe, private_rows, shared_parameters
 from charm.training.forms import ACCESSES, LORA_SCALE, LowRank, Units, Usage, tf_idf, unit_usage
 from tests.toy.runs import HERE
@@ -39,6 +40,8 @@ def test_a_low_rank_change_learns_as_autograd_says() -> None:
         form.after_step()
         torch.testing.assert_close(matrix.detach(), (start + LORA_SCALE * up @ down).detach())
     assert torch.linalg.matrix_rank(matrix.detach() - start, rtol=1e-4) == 2
+    with pytest.raises(CharmError, match="rank must be <= 7, the longest side of a matrix of this model; got 8"):
+        LowRank({"w": matrix}, rank=8, seed=3)
 
 
 def test_lora_changes_the_matrices_of_the_blocks_and_nothing_else(base: Path, unseen: Path) -> None:

@@ -118,6 +118,27 @@ def test_chance_is_decided_by_seed_step_slot_and_size(two_sizes: TrainConfig, tm
     assert torch.equal(part.next_inputs_BT, whole.next_inputs_BT[2:6])
 
 
+@pytest.mark.parametrize("share", [0.0, 0.5, 1.0])
+def test_exploration_forbids_a_model_that_is_sure_to_halt(share: float, tmp_path: Path) -> None:
+    """Step by step as the definition says: a minimum of 2 or 3 steps, with this share of chance."""
+    config = toy_config(write_toy_tasks(tmp_path / "tasks"), batch=8)
+    config = replace(config, reasoner=replace(config.reasoner, exploration=share))
+    job = arc_job(config, HERE, quiet)
+    with torch.no_grad():
+        job.model.reasoner.halt_bias.fill_(50.0)
+    (slots,) = job.learner.examples.groups.values()
+    limit = config.reasoner.refinement_steps
+    halted = []
+    for step in range(6):
+        refine(job.model, slots, job.learner.examples.size, step, config.seed)
+        for slot, (explore, where) in enumerate(slots.exploration_B2.tolist()):
+            made, minimum = int(slots.steps_B[slot]), 2 + int(2 * where) if explore < share else 0
+            assert bool(slots.halted_B[slot]) == (made >= min(minimum, limit))
+            halted.append(bool(slots.halted_B[slot]))
+    assert 0 < sum(halted) <= len(halted)
+    assert all(halted) == (share == 0)
+
+
 def test_hrm_foresees_the_halt_logit_at_its_last_step_only(tmp_path: Path) -> None:
     """The loss of every step, put together slot by slot from the definition: after steps 1 and 2 of 3 the continue
     logit should foresee the larger of the next step's logits, after step 3 the next halt logit.

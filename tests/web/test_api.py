@@ -277,6 +277,8 @@ def test_a_known_task_is_recognised_by_its_demonstrations(library: Library, run:
         known = api.solve_request(library, drawn)[-1]
         truth = [digits(pair.output) for pair in task.test]
         assert known == {"id": task.id, "source": source, "truth": truth, "trained": trained}
+        drawn["task"]["test"] = [{"input": [pair.input.ravel().tolist()]} for pair in task.test]  # the same cells
+        assert api.solve_request(library, drawn)[-1]["truth"] == [None] * len(task.test)
 
 
 def test_runs_are_found_in_their_folder(tmp_path: Path) -> None:
