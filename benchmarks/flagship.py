@@ -327,7 +327,7 @@ def solved(views: int = LEARNED_VIEWS, to_end: bool = False, held: float = 0.0) 
 
     def make(setting: Setting) -> Variant:
         if setting.rates:
-            raise SystemExit("--rates is for bases; a solve has rates of its own")
+            raise SystemExit("--rates is for bases; a solve has its own")
         here, tasks = setting.here, setting.tasks
         model = CharmModel.from_pretrained(setting.begin, here.device)
         writer = writer_of(model)

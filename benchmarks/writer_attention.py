@@ -8,7 +8,7 @@ python -m benchmarks.writer_attention benchmarks/results/speed_writer.json --no-
    for many shapes of blocks, each of which is checked as well; and the lines of `kernels.py` for the fastest. They are
    compiled beforehand in as many processes as there are cores. `--before FILE` also times an earlier `kernels.py`.
 3. Seconds of a whole update with either, in turns, three times, next to a large matrix product in the same minute.
-   All updates are compiled beforehand, each in a process of its own; compiled code on disk is what remains of them.
+   All updates are compiled beforehand, each in a separate process; compiled code on disk is what remains of them.
 
 The first two parts take about a minute on one H200, the third about a minute and a half.
 """
@@ -219,7 +219,7 @@ def build(name: str, options: Options, heads: int, width: int, tokens: int) -> s
     }
     try:
         getattr(kernels, f"_{name.lower()}_kernel").warmup(*arguments[name], grid=(1,), **options)
-    except Exception as error:  # the timing meets it again, and says so
+    except Exception as error:  # the timing meets it again, and reports it
         return f"{name} {options}: {type(error).__name__}: {error}"
     return ""
 
@@ -254,7 +254,7 @@ def graph_ms(work: Callable[[], object], replays: int = 5) -> float:
 
 
 class Stages:
-    """The kernels' parts on one pack, each with blocks of its own, and what they should give."""
+    """The kernels' parts on one pack, each with its blocks, and what they should give."""
 
     def __init__(self, pack: Pack, heads: int, exact: bool) -> None:
         from charm.models.writer import kernels
@@ -353,7 +353,7 @@ def sweep(packs: Mapping[int, Pack], small: Pack, failed: Callable[[str], None])
 
 
 def earlier(path: Path) -> ModuleType:
-    """Load an earlier `kernels.py` beside the one in use; its operations get another name."""
+    """Load an earlier `kernels.py` next to the one in use; its operations get another name."""
     folder = Path(tempfile.mkdtemp())
     (folder / "kernels_before.py").write_text(path.read_text().replace('"charm::', '"before::'))
     spec = importlib.util.spec_from_file_location("kernels_before", folder / "kernels_before.py")
@@ -423,7 +423,7 @@ def compile_update(name: str, kernels: Kernels) -> None:
 
 
 def compile_updates(names: list[str]) -> None:
-    """Compile the updates of these comparisons, each in a process of its own."""
+    """Compile the updates of these comparisons, each in a separate process."""
     began = time.monotonic()
 
     def compile_one(name: str, kernels: Kernels) -> None:
@@ -529,7 +529,7 @@ def main() -> None:
     parser.add_argument("--updates", nargs="+", choices=[*UPDATES], default=[*UPDATES])
     parser.add_argument("--before", type=Path, help="an earlier kernels.py, timed as well")
     options, began = parser.parse_args(), time.monotonic()
-    # The processes are forked before CUDA starts in this one: each has a context of its own.
+    # The processes are forked before CUDA starts in this one: each has its own context.
     with ProcessPoolExecutor(max(1, (os.cpu_count() or 2) - 1), get_context("fork")) as pool:
         run(options, [] if options.no_blocks else build_all(pool, 65_536), began)
 

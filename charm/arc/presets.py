@@ -258,6 +258,19 @@ def base() -> TrainConfig:
     )
 
 
+def large() -> TrainConfig:
+    """Train a wider base for GPUs, which knows whether colours are the original ones; one piece of a long training."""
+    smaller = base()
+    return replace(
+        smaller,
+        data=replace(smaller.data, augment="own-colors", synthetic_view_count=20),
+        reasoner=replace(LARGE_WRITER, width=512, heads=8, inner_multiple=64, reads="whole", dropout=0.0),
+        memory=replace(smaller.memory, colors="flagged"),
+        optimizer=replace(smaller.optimizer, cooldown=0.0),  # the last piece falls to zero
+        steps=22_000,
+    )
+
+
 # Tasks of ARC-AGI-1's training set on grids up to 10 x 10, picked as ones that a tiny model can mostly learn
 # in minutes: a demonstration, not a benchmark. Mirroring (4c4377d9, 6d0aefbc, 8be77c9e, c9e6f938; both ways
 # 62c24649, 67e8384a), turning and flipping (3c9b0459, 67a3c6ac, 68b16354), moving (25ff71a9, a79310a0),
@@ -273,7 +286,7 @@ QUICKSTART_TASKS = (
 # A preset has the name of its function, with dashes.
 _FUNCTIONS = (
     *(arc1, arc2, arc1_train, urm_arc1, urm_arc2, trm_arc1, hrm_arc1, varc_arc1, loopvit_arc1),
-    *(quickstart, speedrun, speedrun_public, writer, base),
+    *(quickstart, speedrun, speedrun_public, writer, base, large),
 )
 PRESETS: dict[str, Callable[[], TrainConfig]] = {
     **{function.__name__.replace("_", "-"): function for function in _FUNCTIONS},

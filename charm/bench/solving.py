@@ -66,7 +66,7 @@ class SolveBench:
 
 
 def measure(name: str, options: SolveBench, place: Place) -> dict[str, Any]:
-    """Measure "solve" or "votes", on a GPU beside the plain way."""
+    """Measure "solve" or "votes", on a GPU next to the plain way."""
     time_part = time_votes if name == "votes" else time_updates
     found, votes = time_part(options, place, "auto")
     if place.device.type != "cuda" or not options.compare:

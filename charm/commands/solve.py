@@ -74,8 +74,6 @@ def solve(
     began = time.monotonic()
     from dataclasses import replace as changed
 
-    from charm.paths import model_at
-    from charm.runs.checkpoint import newest_checkpoint
     from charm.solving import solver as solving
     from charm.solving.benchmarking import require_free
     from charm.solving.scores import learned_text, measured
@@ -89,11 +87,7 @@ def solve(
     refuse_below(0, {"choose": choose, "skip": skip, "largest": largest, "dollars": dollars})
     loaded, skipped = solving.load_tasks(tasks)
     loaded = solving.choose(loaded, choose, largest, skip)
-    if checkpoint == ():
-        raise CharmError("--checkpoint needs the name of a model")
-    models = [model_at(one) for one in checkpoint or (None,)]
-    for model in models:
-        newest_checkpoint(model)  # a wrong name must not cost an earlier submission
+    models = _models_named(checkpoint)
     solving.learns_together(models, options)  # nor a wrong option
     if seen := learned_text(models, solving.public_sets(tasks)):
         if score:
@@ -101,8 +95,7 @@ def solve(
         say(f"{seen}: it may know the answers")
     for reason in skipped_lines(skipped):
         say(reason)
-    named = re.sub(r"[/\x00-\x1f]", "-", f"{loaded[0].id}.") if len(loaded) == 1 else ""
-    path = out or Path(f"{named}submission.json")
+    path = out or _submission_path(loaded)
     if format == "arc-agi-benchmarking":
         require_free(path.with_suffix(""), loaded)
     devices = solving.solve_devices(device, len(loaded))
@@ -135,6 +128,24 @@ def solve(
         if begun.problems or skipped:
             _tell_problems(begun.problems, found, len(left), len(skipped))
             sys.exit(1)
+
+
+def _models_named(checkpoint: tuple[Path, ...] | None) -> list[Path]:
+    """Return the folders of the models; a wrong name must not cost an earlier submission."""
+    from charm.paths import model_at
+    from charm.runs.checkpoint import newest_checkpoint
+
+    if checkpoint == ():
+        raise CharmError("--checkpoint needs the name of a model")
+    models = [model_at(one) for one in checkpoint or (None,)]
+    for model in models:
+        newest_checkpoint(model)
+    return models
+
+
+def _submission_path(tasks: list[Task]) -> Path:
+    named = re.sub(r"[/\x00-\x1f]", "-", f"{tasks[0].id}.") if len(tasks) == 1 else ""
+    return Path(f"{named}submission.json")
 
 
 def _solve_left(

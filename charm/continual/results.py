@@ -107,7 +107,7 @@ def write_results(groups: Sequence[Runs], out: Path) -> list[Path]:
 def labels_of(groups: Sequence[Runs]) -> list[str]:
     """Name each group; what all of them share is left out."""
     weights, settings = ({runs[0].get(name, "") for runs in groups} for name in ("halt_weight", "settings"))
-    streams = {(runs[0]["stream"], runs[0].get("source_sha256")) for runs in groups}
+    streams = {(runs[0].get("stream"), runs[0].get("source_sha256")) for runs in groups}
     labels = []
     for one, *_ in groups:
         scope = "" if one["method"] in ONE_SCOPE else f", {one['scope']}"

@@ -349,7 +349,7 @@ def test_a_run_configured_as_in_the_paper_has_the_votes_of_every_protocol(tmp_pa
 
 
 def test_the_papers_presets_take_votes_at_the_depths_of_every_protocol() -> None:
-    own = ("base", "quickstart", "speedrun", "writer", "varc", "loopvit")
+    own = ("base", "large", "quickstart", "speedrun", "writer", "varc", "loopvit")
     depths = {depth for protocol in PROTOCOLS.values() for depth in protocol.loops}
     for name in PRESETS:
         loops = preset(name).evaluate_loops

@@ -43,7 +43,7 @@ def tasks(unseen: Path) -> list[Task]:
 
 
 class Ticks:
-    """A clock that moves when it is told to."""
+    """A clock that moves on request."""
 
     now = 0.0
 
@@ -194,7 +194,7 @@ def test_models_that_do_not_judge_are_ranked_by_votes(base: Path, tasks: list[Ta
 def test_a_resumed_ensemble_equals_an_uninterrupted_one(
     base: Path, writer: Path, unseen: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Stopped while the second model is at work on the second group: that group is solved again by both."""
+    """Stopped while the second model solves the second group: that group is solved again by both."""
     flags = {"checkpoint": (writer, base), "device": "cpu", "budget": "1200", "together": 2, "writer": RECIPE, **SMALL}
     run_solve((unseen,), out=tmp_path / "whole.json", **flags)
     real, turns = JointGroup.take_turn, []

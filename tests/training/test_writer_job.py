@@ -80,7 +80,7 @@ def test_eval_asks_a_writer_once_and_adapt_refuses_it(tmp_path: Path) -> None:
         text = "standard (all views, at most 10 checkpoints, ranked by votes x likelihood)"
         assert protocol_text(used) == text
         page = write_report(run).read_text()
-        assert "<b>likelihood</b>: how probable the model finds the whole grid" in page
+        assert '"likelihood":"how probable the model finds the whole grid' in page
         assert text in page
 
 

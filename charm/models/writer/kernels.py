@@ -27,7 +27,7 @@ import triton  # type: ignore[import-not-found, import-untyped, unused-ignore]
 import triton.language as tl  # type: ignore[import-not-found, import-untyped, unused-ignore]
 from torch import Tensor
 
-# Queries and keys of a block; whether blocks that need a mask have a loop of their own (2) or share one (1); and how
+# Queries and keys of a block; whether blocks that need a mask have a separate loop (2) or share one (1); and how
 # the compiler arranges the loop. `benchmarks/writer_attention.py` times them on an H200.
 FORWARD = {"QUERIES": 64, "KEYS": 64, "LOOPS": 1, "num_warps": 4, "num_stages": 3}
 BACKWARD_QUERIES = {"QUERIES": 64, "KEYS": 64, "LOOPS": 1, "num_warps": 4, "num_stages": 3}
