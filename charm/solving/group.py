@@ -103,7 +103,7 @@ class Solver:
 class TaskGroup:
     """A group of tasks while it is solved: what learns it, its clock, and its answers so far.
 
-    It ends before its time if more time will not change the answers:
+    It ends before its time if more time will not change the answers, unless `SolveOptions.until_end` is set:
 
     - Learning ends when two early votes in a row, after different numbers of updates, agreed: every view gave the same
       answer to each test input, both times the same, and all of the last demonstrations were exact. Then views vote as
@@ -222,7 +222,7 @@ class TaskGroup:
         self.keep = voting_seconds(self.clock.seconds, self.cost, self.options.views, self.start.vote_share)
         if self.exact != 1 or self.early_views < FIRST_VIEWS:  # before the first update it is NaN
             self.agreed = None
-        return self.agreed is not None and self.agreed == before
+        return self.agreed is not None and self.agreed == before and not self.options.until_end
 
     def vote(self) -> None:
         """Vote in rounds of more and more views, as long as the next fits the time."""
@@ -234,7 +234,7 @@ class TaskGroup:
         while more > voted:
             self.answer(more, voted)
             voted, more = more, next_views(more, limit, self.cost, self.clock.left - spare)
-            if self.agreed is not None:
+            if self.agreed is not None and not self.options.until_end:
                 more = min(more, max(voted, enough))
 
     def answer(self, views: int, before: int = 0) -> None:

@@ -38,7 +38,7 @@ class WriterRecipe:
     """Maximum number of views of each task to learn."""
     tokens: int = 0
     """Tokens in each update; 0 chooses by the device and the number of tasks."""
-    vote_share: float = 0.2
+    vote_share: Suppress[float] = 0.2
     """Maximum share of the time to keep for voting."""
     compile: Suppress[Literal["auto", "on", "off"]] = "auto"
     """Compile the loss with torch.compile; auto compiles on CUDA when the budget is long enough."""
@@ -74,6 +74,8 @@ class SolveOptions:
     """Seed for the order of examples; with several, every model learns once with each, and all vote together."""
     together: int = 0
     """Tasks that a writer learns together in one copy of the weights; 0: all that a device has."""
+    until_end: bool = False
+    """Use the whole time, even if all votes agree."""
     search: float = 0.0
     """Where views disagree, also search for all answers with at least this probability under a view; 0 for none."""
     glance: Suppress[int] = 0

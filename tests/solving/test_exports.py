@@ -134,5 +134,5 @@ def test_charm_solve_has_at_most_28_flags(capsys: pytest.CaptureFixture[str]) ->
     with pytest.raises(SystemExit):
         main(["solve", "--help"])
     flags = {*re.findall(r"--[a-z][\w.-]*\w", capsys.readouterr().out)} - {"--help"}
-    assert {"--search", "--format", "--writer.lr"} <= flags
+    assert {"--search", "--until-end", "--format", "--writer.lr"} <= flags
     assert len(flags) <= 28

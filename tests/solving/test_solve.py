@@ -196,7 +196,7 @@ def test_a_task_with_few_views_has_as_many_votes(color: int, views: int, base: P
     (tmp_path / "dot.json").write_text(json.dumps({"train": [pair] * 2, "test": [{"input": [[color]]}]}))
     task = load_tasks([tmp_path / "dot.json"])[0][0]
     published: list[Solution] = []
-    solution = solved(Solver(base, OPTIONS, HERE), task, published=published)
+    solution = solved(Solver(base, replace(OPTIONS, until_end=True), HERE), task, published=published)
     (ranked,) = solution.answers.values()
     assert sum(one.votes for one in ranked) <= solution.views == solution.cast == views
     assert max(one.views for one in published) == views
@@ -501,14 +501,16 @@ def agreeing_votes(ticks: Ticks, patch: pytest.MonkeyPatch, *disagree: int) -> l
 
 
 @pytest.mark.parametrize(
-    ("disagree", "voted"),
+    ("until_end", "disagree", "voted"),
     [
-        ((), [8, 8, 16]),  # 16 of 30 agree: no other answer can have as many
-        ((1,), [8, 8, 16]),  # a round that did not agree is made up for by the next
-        ((2,), [8, 8, 16, 30]),
+        (False, (), [8, 8, 16]),  # 16 of 30 agree: no other answer can have as many
+        (False, (1,), [8, 8, 16]),  # a round that did not agree is made up for by the next
+        (False, (2,), [8, 8, 16, 30]),
+        (True, (), [8, 8, 16, 30]),
     ],
 )
 def test_voting_ends_when_no_other_answer_can_win(
+    until_end: bool,
     disagree: tuple[int, ...],
     voted: list[int],
     base: Path,
@@ -516,21 +518,23 @@ def test_voting_ends_when_no_other_answer_can_win(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     found = agreeing_votes(ticks := Ticks(), monkeypatch, *disagree)
-    solver = Solver(base, replace(OPTIONS, steps=3, views=30), HERE)
+    solver = Solver(base, replace(OPTIONS, steps=3, views=30, until_end=until_end), HERE)
     last = solved(solver, one(unseen), Clock(1000.0, ticks))
     assert found == voted
     assert (last.views, last.answers[Question("new0", 0)][0].votes) == (voted[-1], voted[-1])
 
 
 @pytest.mark.parametrize(
-    ("disagree", "exact", "updates"),
+    ("until_end", "disagree", "exact", "updates"),
     [
-        ((), 1.0, 4),  # two glances agree, after 2 and 4 updates
-        ((1,), 1.0, 8),  # the one after 2 did not
-        ((), 0.99, 9),
+        (False, (), 1.0, 4),  # two glances agree, after 2 and 4 updates
+        (False, (1,), 1.0, 8),  # the one after 2 did not
+        (False, (), 0.99, 9),
+        (True, (), 1.0, 9),
     ],
 )
 def test_learning_ends_when_two_votes_in_a_row_agree(
+    until_end: bool,
     disagree: tuple[int, ...],
     exact: float,
     updates: int,
@@ -541,7 +545,7 @@ def test_learning_ends_when_two_votes_in_a_row_agree(
     """All views, on all test inputs, and all of the last demonstrations exact; the first vote is before any update."""
     agreeing_votes(ticks := Ticks(), monkeypatch, *disagree, *((2,) if disagree else ()))
     monkeypatch.setattr(Adaptation, "progress", lambda self: (0.1, exact))
-    solver = Solver(base, replace(OPTIONS, steps=9, views=30, glance=2), HERE)
+    solver = Solver(base, replace(OPTIONS, steps=9, views=30, glance=2, until_end=until_end), HERE)
     assert solved(solver, one(unseen), Clock(1000.0, ticks)).updates == updates
 
 
