@@ -24,8 +24,8 @@ HALT_BIAS = -5.0  # no example halts before the model has learned to: sigmoid(-5
 # before each application. With a cut, gradients stop before that layer of the first application.
 Apply = Callable[..., Tensor]
 
-# The recurrences. Each takes the states of the last step (the one that is read out first), the embedded input x, and
-# the blocks; each returns new states, with a graph behind the last part only.
+# The three recurrences. Each takes the states of the last step (the one that is read out first), the embedded input x,
+# and the blocks; each returns new states, with a graph behind the last part only.
 
 
 def recur_urm(states: list[Tensor], x: Tensor, apply: list[Apply], config: CanvasConfig) -> list[Tensor]:
@@ -37,24 +37,33 @@ def recur_urm(states: list[Tensor], x: Tensor, apply: list[Apply], config: Canva
     return [f(h, x, config.recurrences - frozen, cut)]
 
 
-def recur_two(states: list[Tensor], x: Tensor, apply: list[Apply], config: CanvasConfig) -> list[Tensor]:
-    """Let a low state think `inner` times, then update the high one, R times: TRM, or HRM with a block for each state.
+def recur_trm(states: list[Tensor], x: Tensor, apply: list[Apply], config: CanvasConfig) -> list[Tensor]:
+    """Let a low state think `inner` times, then update the high one; the last H of R cycles carry gradients."""
+    (high, low), (f,) = states, apply
 
-    The last H cycles of TRM carry gradients; of HRM only the very last application of each block.
-    """
-    (high, low), f_high, f_low = states, apply[0], apply[-1]
-    frozen = config.inner - 1 if config.kind == "hrm" else 0  # applications to the low state in a cycle with gradients
-
-    def cycle(high: Tensor, low: Tensor, times: int) -> tuple[Tensor, Tensor]:
-        low = f_low(low, high + x, times)
-        return f_high(high, low, 1), low
+    def cycle(high: Tensor, low: Tensor) -> tuple[Tensor, Tensor]:
+        low = f(low, high + x, config.inner)
+        return f(high, low, 1), low
 
     with torch.no_grad():
         for _ in range(config.recurrences - config.horizon):
-            high, low = cycle(high, low, config.inner)
-        low = f_low(low, high + x, frozen)
+            high, low = cycle(high, low)
     for _ in range(config.horizon):
-        high, low = cycle(high, low, config.inner - frozen)
+        high, low = cycle(high, low)
+    return [high, low]
+
+
+def recur_hrm(states: list[Tensor], x: Tensor, apply: list[Apply], config: CanvasConfig) -> list[Tensor]:
+    """Do as TRM with a block for each state; only the very last application of each block carries gradients."""
+    (high, low), (f_high, f_low) = states, apply
+    with torch.no_grad():
+        for cycle in range(config.recurrences):
+            last = cycle == config.recurrences - 1
+            low = f_low(low, high + x, config.inner - last)
+            if not last:
+                high = f_high(high, low, 1)
+    low = f_low(low, high + x, 1)
+    high = f_high(high, low, 1)
     return [high, low]
 
 
@@ -71,7 +80,7 @@ def plain(block: nn.Module, turn: Rotation) -> Apply:
     return apply
 
 
-RECUR = {"urm": recur_urm, "trm": recur_two, "hrm": recur_two}
+RECUR = {"urm": recur_urm, "trm": recur_trm, "hrm": recur_hrm}
 
 
 class Reasoner(CanvasNetwork):
