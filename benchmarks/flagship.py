@@ -233,16 +233,17 @@ def mix(data: Dataset, share: float) -> None:
     print(f"evaluated tasks have {totals[True] / sum(totals.values()):.1%} of the tokens", flush=True)
 
 
-def base_config(setting: Setting) -> TrainConfig:
-    """Return the base's recipe without dropout, with the shape of the weights that it continues from."""
-    config = preset("base")
+def base_config(setting: Setting, name: str = "base") -> TrainConfig:
+    """Return the recipe of a base without dropout, with shape and views of the weights that it continues from."""
+    config = preset(name)
     if setting.start:
         found, _ = read_model_config(setting.start / "config.json")
         assert isinstance(found.memory, MemoryConfig)
         config = replace(config, reasoner=found.reasoner, memory=found.memory)
     assert isinstance(config.reasoner, WriterConfig)
     reasoner = replace(config.reasoner, dropout=0.0, kernels=setting.kernels)  # type: ignore[arg-type]
-    data = replace(config.data, partial=True, synthetic_view_count=20, augment=drawn_as(setting.begin).augment)
+    augment = drawn_as(setting.start).augment if setting.start else config.data.augment
+    data = replace(config.data, partial=True, synthetic_view_count=20, augment=augment)
     return replace(config, reasoner=reasoner, data=data)
 
 
@@ -352,14 +353,14 @@ def solved(views: int = LEARNED_VIEWS, to_end: bool = False, held: float = 0.0) 
     return make
 
 
-def cooked(more: str | None = None, **changes: Any) -> Any:
-    """Train a base with changes of the recipe; measured on fresh pairs of its rules.
+def cooked(more: str | None = None, base: str = "base", **changes: Any) -> Any:
+    """Train the base of a preset with changes of the recipe; measured on fresh pairs of its rules.
 
     `more` is in the names of the made rules that it also learns: "" is in all, None is for no such rules.
     """
 
     def make(setting: Setting) -> Variant:
-        config = base_config(setting)
+        config = base_config(setting, base)
         own = {name: changes[name] for name in ("reasoner", "memory", "optimizer", "data") if name in changes}
         for name, values in own.items():
             config = replace(config, **{name: replace(getattr(config, name), **values)})
@@ -409,7 +410,6 @@ def fresh_pairs(tasks: set[str]) -> dict[str, list[Pair]]:
 
 
 LARGE = {"width": 512, "heads": 8}
-FLAGGED: dict[str, Any] = {"memory": {"colors": "flagged"}, "data": {"augment": "own-colors"}}
 VARIANTS: dict[str, Any] = {
     "solve": solved(),
     "solve-16": solved(views=16),
@@ -434,7 +434,7 @@ VARIANTS: dict[str, Any] = {
     "tiny": cooked(reasoner={"width": 32, "heads": 2, "layers": 1}),  # to try the commands on a CPU
     "narrow-task": cooked(memory={"task_width": 32}),
     "slow-task": cooked(optimizer={"factor_lr": 3e-3}),
-    "flagged": cooked(**FLAGGED),
+    "flagged": cooked(memory={"colors": "flagged"}, data={"augment": "own-colors"}),
     "own-colors": cooked(data={"augment": "own-colors"}),
     "twice": cooked(reasoner={"layers": 4, "recurrences": 2}),
     "changed": cooked("~"),
@@ -442,8 +442,8 @@ VARIANTS: dict[str, Any] = {
     "heavy": cooked("heavy-", memory={"task_width": 32}),
     "large": cooked(reasoner=LARGE),
     "large-more": cooked("", reasoner=LARGE),
-    "large-flagged": cooked(reasoner=LARGE, **FLAGGED),
-    "large-flagged-more": cooked("", reasoner=LARGE, **FLAGGED),
+    "large-flagged": cooked(base="large"),
+    "large-flagged-more": cooked("", base="large"),
 }
 
 
@@ -539,7 +539,7 @@ def vote(options: argparse.Namespace) -> None:
             judges = min(views, JUDGES)
             opinion = Opinion(votes, judgements, merge([]).candidates)
             keep(opinion, each / f"opinion_{views}.npz")
-            score([opinion], data, tasks, each / f"votes_{views}.json", each.name, time.monotonic() - began)
+            score([opinion], data, tasks, views, each / f"votes_{views}.json", each.name, time.monotonic() - began)
             for other_model, other_data, other in voters:
                 log_likelihoods(model, data, other.votes.candidates, judges, judgements)
                 log_likelihoods(other_model, other_data, votes.candidates, judges, other.judgements)
@@ -558,20 +558,23 @@ def vote(options: argparse.Namespace) -> None:
         seconds = time.monotonic() - began
         names, with_others = "+".join(each.name for each in folders), "".join(f"_{one.name}" for one in options.others)
         if options.others:
-            score(opinions, data, tasks, folder / f"votes_{views}{with_others}.json", names, seconds - searching)
+            path = folder / f"votes_{views}{with_others}.json"
+            score(opinions, data, tasks, views, path, names, seconds - searching)
         if least:
             print(f"{contested_tasks} contested tasks, {sum(len(one.found) for one in searched)} answers found")
             path = folder / f"votes_{views}{with_others}_searched.json"
-            score(searched, data, tasks, path, f"{names}_searched", seconds)
+            score(searched, data, tasks, views, path, f"{names}_searched", seconds)
 
 
-def score(opinions: Sequence[Opinion], data: Dataset, tasks: list[Task], path: Path, name: str, seconds: float) -> None:
+def score(
+    opinions: Sequence[Opinion], data: Dataset, tasks: list[Task], views: int, path: Path, name: str, seconds: float
+) -> None:
     """Print the scores of pooled opinions by two rules, and write those of the usual one."""
     scores = {rule: scores_of(opinions, data, tasks, rule) for rule in ("likelihood", "likelihood alone")}
     for rule, (metrics, _) in scores.items():
         numbers = {f"pass@{k}": round(100 * metrics[f"pass@{k}"], 2) for k in (1, 2, 1000)}
         print(f"{name}, {rule}: {json.dumps(numbers)} after {seconds:.1f} s", flush=True)
-    record = {"folder": name, "views": data.config.views, "seconds": seconds, **scores["likelihood"][1]}
+    record = {"folder": name, "views": views, "seconds": seconds, **scores["likelihood"][1]}
     write_atomically(path, json.dumps(record) + "\n")
 
 

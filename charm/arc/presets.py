@@ -148,6 +148,7 @@ SMALL_CANVAS = CanvasConfig(
     refinement_steps=4,
 )
 LARGE_WRITER = WriterConfig(heads=4, layers=8, dropout=0.1, rope_base=100.0)
+BASE_WRITER = replace(LARGE_WRITER, width=256, inner_multiple=64, reads="whole")
 
 
 def speedrun() -> TrainConfig:
@@ -252,7 +253,7 @@ def base() -> TrainConfig:
             views=512,
             synthetic_view_count=2,  # about half of all examples are generated then
         ),
-        reasoner=replace(LARGE_WRITER, width=256, inner_multiple=64, reads="whole"),
+        reasoner=BASE_WRITER,
         steps=9_000,
         tokens=65_536,
     )
@@ -264,7 +265,7 @@ def large() -> TrainConfig:
     return replace(
         smaller,
         data=replace(smaller.data, augment="own-colors", synthetic_view_count=20),
-        reasoner=replace(LARGE_WRITER, width=512, heads=8, inner_multiple=64, reads="whole", dropout=0.0),
+        reasoner=replace(BASE_WRITER, width=512, heads=8, dropout=0.0),
         memory=replace(smaller.memory, colors="flagged"),
         optimizer=replace(smaller.optimizer, cooldown=0.0),  # the last piece falls to zero
         steps=22_000,
