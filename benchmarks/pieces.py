@@ -1,4 +1,4 @@
-"""Keep a piece of a long training in 8 bits: half of what bfloat16 takes, for a milestone that enters git.
+"""Keep a piece of a long training in 8 bits: half of what bfloat16 takes, to be carried to the next machine.
 
 python -m benchmarks.pieces pack WEIGHTS pieces/large-1
 python -m benchmarks.pieces unpack pieces/large-1 WEIGHTS      a saved model again, to continue from
