@@ -641,14 +641,14 @@ MUTATIONS = (
     ),
     Mutation(
         "TRM's low state does not hear the input",
-        "low = f_low(low, high + x, times)",
-        "low = f_low(low, high, times)",
+        "low = f(low, high + x, config.inner)",
+        "low = f(low, high, config.inner)",
         ("test_backbone.py",),
     ),
     Mutation(
         "HRM's low state thinks once too often",
-        "high, low = cycle(high, low, config.inner - frozen)",
-        "high, low = cycle(high, low, config.inner)",
+        "low = f_low(low, high + x, config.inner - last)",
+        "low = f_low(low, high + x, config.inner)",
         ("test_backbone.py",),
     ),
     Mutation(
