@@ -3,7 +3,7 @@
 python -m benchmarks.writer_recipe benchmarks/results/writer_recipe.json
 
 Every run sees the same pairs in the same order; only the change differs. A run takes one thread of a CPU for about five
-minutes, so all take two and a half hours; `--workers 12` makes 12 at a time, `--only NAME ...` and `--seed N` a part of
+minutes, so all take three and a half hours; `--workers 12` makes 12 at a time, `--only NAME ...` and `--seed N` a part of
 them, and `--gather RECORD ...` puts parts together. What the record already has is not repeated.
 """
 
@@ -35,7 +35,7 @@ from charm.tasks.task import Pair, Task
 from rearc2.workbench.packages import ReArc2, package_ids
 
 RULES, PAIRS, FRESH, LONGEST_SIDE = 16, 150, 32, 10
-UPDATES, TOKENS, SEEDS, VIEWS = 2000, 2048, (0, 1), 8
+UPDATES, TOKENS, SEEDS, VIEWS = 2000, 2048, (0, 1, 2), 8
 REASONER = WriterConfig(
     width=64, heads=4, layers=4, inner_multiple=32, rope_base=100.0, reads="whole", compute_dtype="float32"
 )

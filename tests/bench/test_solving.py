@@ -46,4 +46,4 @@ def test_bad_options_are_one_sentence(capsys: pytest.CaptureFixture[str]) -> Non
         SolveBench(seconds=0.0)
     with pytest.raises(SystemExit):
         main(["bench", "votes", "--views", "-1"])
-    assert "views must be >= 0, got -1" in capsys.readouterr().err
+    assert "views must be >= 1, got -1" in capsys.readouterr().err
