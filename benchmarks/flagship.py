@@ -81,6 +81,7 @@ from charm.tasks.sampling import SWAPS, Mixture
 from charm.tasks.sequences import pack_pairs, sequence_lengths
 from charm.tasks.sources import load_source
 from charm.tasks.task import COLORS, Pair, Task, questions_of
+from charm.tasks.view import DIHEDRALS
 from charm.training.adaptation import shared_parameters
 from charm.training.forms import Form
 from charm.training.learner import Learner
@@ -386,8 +387,11 @@ def with_rules(tasks: TaskSet, config: DataConfig, more: str) -> Dataset:
     instances = Instances()
     for rule, block in made.items():
         some = Task(rule, tuple(block.pairs()[:8]), ())
-        fixed = range(COLORS) if rule.startswith(HEAVY) else output_only_colors(some)
-        instances.add(rule, draw_views(some, config.synthetic_view_count, config.seed, fixed=fixed))
+        if rule.startswith(HEAVY):
+            views = draw_views(some, DIHEDRALS, config.seed, fixed=range(COLORS))
+        else:
+            views = draw_views(some, config.synthetic_view_count, config.seed, fixed=output_only_colors(some))
+        instances.add(rule, views)
     data = assemble(replace(tasks, synthetic=(*tasks.synthetic, *made.items())), config, instances)
     print(f"{len(made):,} made rules", flush=True)
     return data

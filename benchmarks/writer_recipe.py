@@ -3,8 +3,8 @@
 python -m benchmarks.writer_recipe benchmarks/results/writer_recipe.json
 
 Every run sees the same pairs in the same order; only the change differs. A run takes one thread of a CPU for about five
-minutes, so all take three and a half hours; `--workers 12` makes 12 at a time, `--only NAME ...` and `--seed N` a part of
-them, and `--gather RECORD ...` puts parts together. What the record already has is not repeated.
+minutes, so all take three and a half hours; `--workers 12` makes 12 at a time, `--only NAME ...` and `--seed N` a part
+of them, and `--gather RECORD ...` puts parts together. What the record already has is not repeated.
 """
 
 from __future__ import annotations

@@ -35,6 +35,8 @@ BASE, SPEEDRUN = "charm/released/base/README.md", "charm/released/speedrun/READM
 LOG, REPRODUCE, SPEED = "docs/LOG.md", "docs/reproduce.md", "docs/speedrun.md"
 WHOLE = ("README.md", "docs/compared.md", BASE, SPEEDRUN)
 DOLLARS = 3  # for an hour of an H200
+ROW_BY_ROW = "task vectors row by row, adaptation not compiled"
+WITH_FAULTS = "with faults that were fixed on 2026-11-18"
 NUMBER = re.compile(r"(?<![\w.@/-])\d[\d,]*(?:\.\d+)?(?![\w-]*[a-z]\d)")
 
 
@@ -327,8 +329,13 @@ def quotes() -> list[Quote]:
         Quote(
             LOG,
             "the loss after 180 s fell from {:.2f} to {:.2f}",
+            tuple(equal[f"varc, {before}: loss"] for before in (ROW_BY_ROW, WITH_FAULTS)),
+        ),
+        Quote(
+            LOG,
+            "{:.3f} (before {:.3f}) and {:.3f} ({:.3f})",
             tuple(
-                equal[f"varc{before}: loss"] for before in (", task vectors row by row, adaptation not compiled", "")
+                equal[f"{name}: loss"] for one in ("varc", "loopvit-small") for name in (one, f"{one}, {WITH_FAULTS}")
             ),
         ),
         Quote(LOG, "ahead of the table, by {:.1f} and {:.1f} points", tuple(ahead_of_the_table())),
