@@ -72,6 +72,12 @@ def test_every_task_is_there_with_its_outcome(run: Path) -> None:
     assert page.data["palette"] == list(PALETTE[2:])
 
 
+def test_a_page_explains_what_its_confidence_is(run: Path) -> None:
+    data = read(write_report(run)).data
+    assert data["confidences"]["halting"].startswith("how sure the halt head is that the answer is right")
+    assert data["confidences"]["likelihood"].startswith("how probable the model finds the whole grid")
+
+
 def test_the_headline_is_what_scoring_says(run: Path) -> None:
     text = " ".join(" ".join(read(write_report(run)).text).split())
     # By hand: "near" passes one of two tests, first candidate; "solved" passes; 3 others fail; "blind" is out.
