@@ -448,12 +448,14 @@ VARIANTS: dict[str, Any] = {
     "large-more": cooked("", reasoner=LARGE),
     "large-flagged": cooked(base="large"),
     "large-flagged-more": cooked("", base="large"),
+    # For ARC-AGI-2: with the rules of ARC-AGI-1's evaluation tasks, so never scored on these.
+    "large-arc2-more": cooked("", base="large", data={"train": ("arc2/training",)}),
 }
 
 
 def learn(name: str, options: argparse.Namespace) -> None:
     """Learn a variant for some seconds, and write what was measured and its weights."""
-    seconds, out = options.seconds, options.folder
+    out = options.folder
     out.mkdir(parents=True, exist_ok=True)
     tasks = choose(list(load_source(EVALUATED).tasks), options.count, skip=options.skip)
     with place(options.device) as here:
@@ -466,6 +468,7 @@ def learn(name: str, options: argparse.Namespace) -> None:
         if here.device.type == "cuda":
             torch.cuda.synchronize()
         time.sleep(max(0.0, options.at - time.time()))
+        seconds = options.end - time.time() if options.end else options.seconds
         began, updates, probes, lines = time.monotonic(), 0, [*PROBED], []
         losses: list[Tensor] = []
         while (passed := (time.monotonic() - began) / seconds) < 1:
@@ -654,6 +657,7 @@ def main() -> None:
     parser.add_argument("record", type=Path, nargs="?", help="file that gather writes")
     parser.add_argument("--seconds", type=float, default=480)
     parser.add_argument("--at", type=float, default=0.0, help="when learning starts, in seconds since 1970")
+    parser.add_argument("--end", type=float, default=0.0, help="when it ends, likewise; replaces --seconds")
     parser.add_argument("--kernels", default="auto", choices=["auto", "plain", "fused"])
     parser.add_argument("--tokens", type=int, default=0)
     parser.add_argument("--seed", type=int, default=0)

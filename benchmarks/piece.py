@@ -27,7 +27,7 @@ from charm.paths import data_dir
 from rearc2.workbench.packages import package_ids
 
 FRESH_SEED = 99
-START = 45  # seconds after which solves begin together: data and compiling
+START = 32  # seconds after which solves begin together: data and compiling
 
 
 class Steps:
@@ -53,9 +53,9 @@ class Steps:
         print(f"{name}: {time.monotonic() - began:.0f} s", flush=True)
 
 
-def make_pairs(steps: Steps, pairs: int, seed: int, workers: int, heavy: Sequence[Path]) -> None:
-    """Build what a base learns from and is measured with, where it is missing."""
-    own, folder = sorted({*learned_tasks()} & {*package_ids()}), data_dir()
+def make_pairs(steps: Steps, pairs: int, seed: int, workers: int, heavy: Sequence[Path], every: bool) -> None:
+    """Build what a base learns from and is measured with, where it is missing: of every rule, or of `base`'s own."""
+    own, folder = sorted({*package_ids()} if every else {*learned_tasks()} & {*package_ids()}), data_dir()
     for name, where, count, used in (
         ("pairs", folder, pairs, seed),
         ("fresh", folder / FRESH, FRESH_PAIRS, FRESH_SEED),
@@ -75,6 +75,7 @@ def main() -> None:
     parser.add_argument("out", type=Path)
     parser.add_argument("--variant", default="large-flagged-more")
     parser.add_argument("--seconds", type=float, default=800, help="of training; 0 for none: solve from --start")
+    parser.add_argument("--end", type=float, default=0.0, help="of training, in seconds since 1970; replaces --seconds")
     parser.add_argument("--rates", type=float, nargs=2, default=(1.0, 1.0))
     parser.add_argument("--start", type=Path, help="weights to continue from")
     parser.add_argument("--solve", type=float, default=115, help="seconds of the solves; 0 for none")
@@ -95,9 +96,10 @@ def main() -> None:
     if options.seconds:
         begin = out / "piece" / "weights"
         if not (out / "piece" / "record.json").exists():
-            make_pairs(steps, options.pairs, options.pair_seed, options.workers, options.heavy)
+            every = "arc2" in options.variant
+            make_pairs(steps, options.pairs, options.pair_seed, options.workers, options.heavy, every)
             start = ("--start", options.start) if options.start else ()
-            rates = ("--rates", *options.rates, "--seconds", options.seconds)
+            rates = ("--rates", *options.rates, "--seconds", options.seconds, "--end", options.end)
             steps.run("piece", "benchmarks.flagship", options.variant, out / "piece", *rates, *start, *there)
     if begin is None:
         raise SystemExit("--seconds 0 needs --start: there is nothing to solve from")
