@@ -384,11 +384,11 @@ def test_a_task_is_printed_as_a_picture(monkeypatch: pytest.MonkeyPatch) -> None
     assert repr(task) == "<Task 007bbfb7: 5 demonstrations, 1 test input>"
     plain = str(task)
     assert plain.startswith(
-        f"{task!r}\n\ntrain 0                      train 1\n"
+        f"{task.title}\n\ntrain 0: 3x3 → 9x9           train 1: 3x3 → 9x9\n"
         "0 7 7  → 0 0 0 0 7 7 0 7 7   4 0 4  → 4 0 4 0 0 0 4 0 4\n"
         "7 7 7    0 0 0 7 7 7 7 7 7   0 0 0    0 0 0 0 0 0 0 0 0\n"
     )
-    assert plain.endswith("\n\ntest 0\n7 0 7  → ?\n7 0 7\n7 7 0")
+    assert plain.endswith("\n\ntest 0: 3x3 → ?\n7 0 7  → ?\n7 0 7\n7 7 0")
     assert len(plain.splitlines()) == 39
     assert repr(task.train[0]) == "<Pair: 3x3 → 9x9>"
     assert str(task.test[0]) == "7 0 7  → ?\n7 0 7\n7 7 0"
@@ -399,6 +399,7 @@ def test_a_task_is_printed_as_a_picture(monkeypatch: pytest.MonkeyPatch) -> None
     assert str(wide) == "3 1 2\n3 1 2\n3 1 2\n↓\n4 5 6\n4 5 6\n4 5 6"
     monkeypatch.delenv("COLUMNS")
     monkeypatch.setattr("sys.stdout", Mock(isatty=lambda: True))
+    monkeypatch.setenv("COLORTERM", "truecolor")
     shown = str(task)
     assert "\x1b[38;2;255;133;27;48;2;255;133;27m7 \x1b[0m" in shown  # orange on orange
     without = re.sub(r"\x1b\[[0-9;]*m", "", shown).splitlines()

@@ -15,6 +15,7 @@ from charm.errors import CharmError
 from charm.files import require_ending
 from charm.paths import data_dir
 from charm.progress import bar
+from charm.tasks.pictures import abreast, grid_lines, marked_lines
 
 app = Commands()
 
@@ -94,11 +95,11 @@ def show(
     if animate:
         terminal.animate_grids(named)
     else:
-        terminal.show_grids(named)
+        print(*abreast(*([name, *grid_lines(grid), ""] for name, grid in named.items())), sep="\n")
     for one in answers:
-        truth = ("truth", terminal.grid_text(one.truth))
-        answer = ("answer (! marks wrong cells)", terminal.marked_text(one.answer, one.truth))
-        terminal.show(str(one), terminal.side_by_side(truth, answer), "")
+        truth = ["truth", *grid_lines(one.truth)]
+        answer = ["answer (! marks wrong cells)", *marked_lines(one.answer, one.truth)]
+        print(one, *abreast(truth, answer), "", sep="\n")
 
 
 @app.command

@@ -8,7 +8,6 @@ from tyro.conf import Positional
 from charm.commands.parsing import Commands
 from charm.commands.shared import Data, Json, Seed, Switch, Wheel, Workers, flag, output, process_count
 from charm.drawing import grids as pictures
-from charm.drawing import terminal
 from charm.errors import CharmError
 from charm.files import require_ending, write_atomically
 from charm.paths import data_dir
@@ -18,6 +17,7 @@ from charm.tasks import audit as audits
 from charm.tasks import sources as known
 from charm.tasks.canvas import place
 from charm.tasks.pairs_file import MANIFEST, WHOLE_TASKS, load_pairs, read_manifest
+from charm.tasks.pictures import canvas_lines, task_text
 from charm.tasks.view import View
 
 app = Commands()
@@ -71,10 +71,10 @@ def show(
     shown = view.apply_to_task(known.find_task(task, data))
     if canvas:
         canvases = [place(grid) for grid in shown.train[0].grids()]
-        terminal.show(*(terminal.canvas_text(one, digits) for one in canvases))
+        print(*(line for one in canvases for line in canvas_lines(one, digits)), sep="\n")
         panel = pictures.canvas_panel(canvases[0])
     else:
-        terminal.show(terminal.TaskText(shown, digits=digits))
+        print(task_text(shown, digits))
         panel = pictures.task_panel(shown)
         if digits:
             pictures.add_digits(panel)

@@ -12,12 +12,10 @@ import numpy.typing as npt
 
 from charm.files import require_ending, write_atomically
 from charm.tasks.canvas import BOUNDARY, FIRST_COLOR, Tokens
-from charm.tasks.pictures import HATCH, LINE, PALETTE, tile_svg
-from charm.tasks.task import Grid, Pair, Task
+from charm.tasks.pictures import HATCH, LINE, PALETTE, ink_on, tile_svg
+from charm.tasks.task import Pair, Task
 
 INK = "#222222"
-# Digits are white on black, blue, red, magenta and maroon, where white is easier to read.
-LIGHT_INK = frozenset(FIRST_COLOR + color for color in (0, 1, 2, 6, 9))
 
 MARGIN, GAP, ARROW = 16, 24, 36  # pixels: around the picture, between pairs, between input and output
 FONT = 13
@@ -68,7 +66,7 @@ def canvas_panel(tokens: Tokens) -> Panel:
 def task_panel(task: Task) -> Panel:
     """Return a panel with a task's title and pairs, which wrap at `WIDTH`; a missing output is a "?"."""
     cell = _cell_size(max(max(grid.shape) for pair in task.pairs for grid in pair.grids()))
-    title = Label(MARGIN, MARGIN + FONT / 2, title_of(task), FONT + 2, bold=True)
+    title = Label(MARGIN, MARGIN + FONT / 2, task.title, FONT + 2, bold=True)
     panel = Panel(0, 0, [], [title])
     right = MARGIN + int(len(title.text) * 1.2 * LETTER)
     y = MARGIN + 2 * FONT
@@ -173,25 +171,8 @@ def _pixels(panel: Panel) -> npt.NDArray[np.uint8]:
 
 def captioned_pairs(task: Task) -> list[list[tuple[str, Pair]]]:
     """Return the demonstrations and the tests, each pair with its caption."""
-
-    def size(grid: Grid | None) -> str:
-        return "?" if grid is None else f"{grid.shape[0]}x{grid.shape[1]}"
-
-    return [
-        [(f"{name} {n}: {size(pair.input)} → {size(pair.output)}", pair) for n, pair in enumerate(pairs)]
-        for name, pairs in (("train", task.train), ("test", task.test))
-    ]
-
-
-def title_of(task: Task) -> str:
-    def count(number: int, noun: str) -> str:
-        return f"{number} {noun}{'' if number == 1 else 's'}"
-
-    return f"{task.id}: {count(len(task.train), 'demonstration')}, {count(len(task.test), 'test')}"
-
-
-def ink_on(token: int) -> str:
-    return "#ffffff" if token in LIGHT_INK else "#000000"
+    every = [(f"{name}: {pair.sizes}", pair) for name, pair in task.named_pairs().items()]
+    return [every[: len(task.train)], every[len(task.train) :]]
 
 
 def _rgb(color: str) -> tuple[int, ...]:

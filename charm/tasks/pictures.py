@@ -12,8 +12,9 @@ from shutil import get_terminal_size
 
 import numpy as np
 
-from charm.tasks.canvas import BOUNDARY, FIRST_COLOR, Tokens
-from charm.tasks.task import COLORS, Grid, Pair, Task
+from charm.progress import plain
+from charm.tasks.canvas import BOUNDARY, FIRST_COLOR, PAD, Tokens
+from charm.tasks.task import Grid, Pair, Task
 from charm.tasks.view import View
 
 # Indexed by token: pad, boundary, then the ten colours of ARC's own editor. The boundary is also hatched, so
@@ -24,24 +25,56 @@ PALETTE = (
     *("#aaaaaa", "#f012be", "#ff851b", "#7fdbff", "#870c25"),  # grey, magenta, orange, sky blue, maroon
 )
 LINE, HATCH = "#555555", "#5c4f33"  # between cells, and on the boundary
+# Digits are white on black, blue, red, magenta and maroon, where white is easier to read.
+LIGHT_INK = frozenset(FIRST_COLOR + color for color in (0, 1, 2, 6, 9))
 ROW = "display:flex;flex-wrap:wrap;align-items:flex-start;gap:6px 20px;margin:6px 0"
 BLOCK = "display:inline-flex;flex-direction:column;gap:4px;font:12px sans-serif;white-space:pre-line"
 PAIR = "display:flex;align-items:center;gap:8px;font:18px sans-serif"
 
 
-def grid_lines(grid: Grid | None) -> list[str]:
-    """Return the rows of a grid, two characters for each cell; "?" where there is none.
+def ink_on(token: int) -> str:
+    return "#ffffff" if token in LIGHT_INK else "#000000"
 
-    A digit in the colour of its cell is invisible in a terminal, but it is there in a copy.
-    """
-    if grid is None:
-        return ["? "]
-    colored = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
-    cells = [f"{color} " for color in range(COLORS)]
-    if colored:
-        shades = [";".join(map(str, bytes.fromhex(shade[1:]))) for shade in PALETTE[FIRST_COLOR:]]
-        cells = [f"\x1b[38;2;{shade};48;2;{shade}m{cell}\x1b[0m" for cell, shade in zip(cells, shades, strict=True)]
-    return ["".join(cells[color] for color in row) for row in grid.tolist()]
+
+def painted(text: str, token: int, visible: bool = False) -> str:
+    """Return text on the colour of a cell. Unless `visible` it has that colour, too: it is there in a copy alone."""
+    if not sys.stdout.isatty() or os.environ.get("NO_COLOR"):
+        return text
+    ink = terminal_color(ink_on(token) if visible else PALETTE[token])
+    return f"\x1b[38;{ink};48;{terminal_color(PALETTE[token])}m{text}\x1b[0m"
+
+
+def terminal_color(color: str) -> str:
+    """Return a colour as terminals want it: exactly where they know 16 million, else the nearest in a cube of 216."""
+    parts = bytes.fromhex(color[1:])
+    if os.environ.get("COLORTERM") in ("truecolor", "24bit"):
+        return "2;{};{};{}".format(*parts)
+    red, green, blue = ((part > 47) + (part > 114) + max(0, (part - 115) // 40) for part in parts)
+    return f"5;{16 + 36 * red + 6 * green + blue}"
+
+
+def canvas_lines(tokens: Tokens, digits: bool = False) -> list[str]:
+    """Return the rows of a token canvas, two characters for each cell: padding as dots, boundary as hatching."""
+    marks = {PAD: "· ", BOUNDARY: "▒▒"}
+    cells = [marks.get(token) or painted(f"{token - FIRST_COLOR} ", token, digits) for token in range(len(PALETTE))]
+    return ["".join(cells[token] for token in row) for row in tokens.tolist()]
+
+
+def grid_lines(grid: Grid | None, digits: bool = False) -> list[str]:
+    """Return the rows of a grid; "?" where there is none."""
+    return ["? "] if grid is None else canvas_lines(grid + FIRST_COLOR, digits)
+
+
+def marked_lines(answer: Grid, truth: Grid) -> list[str]:
+    """Return the rows of an answer. A wrong cell shows its state and a mark, a missing one a question mark."""
+    lines = [""] * len(truth)
+    for (i, j), wanted in np.ndenumerate(truth):
+        if i >= answer.shape[0] or j >= answer.shape[1]:
+            lines[i] += "?!"
+            continue
+        wrong = answer[i, j] != wanted
+        lines[i] += painted(f"{answer[i, j]}{'!' if wrong else ' '}", FIRST_COLOR + int(answer[i, j]), wrong)
+    return lines
 
 
 def abreast(*blocks: Sequence[str], gap: int = 3) -> list[str]:
@@ -65,19 +98,19 @@ def abreast(*blocks: Sequence[str], gap: int = 3) -> list[str]:
     return lines[:-1]
 
 
-def pair_lines(pair: Pair) -> list[str]:
+def pair_lines(pair: Pair, digits: bool = False) -> list[str]:
     """Return a picture of a pair: the output to the right of the input, or below it where the terminal is narrow."""
-    left, right = grid_lines(pair.input), grid_lines(pair.output)
+    left, right = grid_lines(pair.input, digits), grid_lines(pair.output, digits)
     if 2 * sum(grid.shape[1] for grid in pair.grids()) + 3 > get_terminal_size().columns:
         return [line.rstrip() for line in (*left, "↓", *right)]
     return abreast(left, [" → "], right, gap=0)
 
 
-def task_text(task: Task) -> str:
+def task_text(task: Task, digits: bool = False) -> str:
     """Return a picture of a task: its demonstrations, and below them the test pairs."""
-    blocks = [[name, *pair_lines(pair)] for name, pair in task.named_pairs().items()]
+    blocks = [[f"{name}: {pair.sizes}", *pair_lines(pair, digits)] for name, pair in task.named_pairs().items()]
     shown = len(task.train)
-    return "\n".join([repr(task), "", *abreast(*blocks[:shown]), "", *abreast(*blocks[shown:])])
+    return "\n".join([plain(task.title), "", *abreast(*blocks[:shown]), "", *abreast(*blocks[shown:])])
 
 
 def tile_svg(tokens: Tokens, cell: int, x: int = 0, y: int = 0) -> str:

@@ -79,9 +79,12 @@ class Pair:
     def grids(self) -> list[Grid]:
         return [self.input] if self.output is None else [self.input, self.output]
 
+    @property
+    def sizes(self) -> str:
+        return " → ".join("?" if grid is None else "x".join(map(str, grid.shape)) for grid in (self.input, self.output))
+
     def __repr__(self) -> str:
-        sides = ("?" if grid is None else "x".join(map(str, grid.shape)) for grid in (self.input, self.output))
-        return f"<Pair: {' → '.join(sides)}>"
+        return f"<Pair: {self.sizes}>"
 
     def __str__(self) -> str:
         from charm.tasks.pictures import pair_lines
@@ -112,9 +115,13 @@ class Task:
         parts = (("train", self.train), ("test", self.test))
         return {f"{part} {number}": pair for part, pairs in parts for number, pair in enumerate(pairs)}
 
-    def __repr__(self) -> str:
+    @property
+    def title(self) -> str:
         shown, asked = len(self.train), len(self.test)
-        return f"<Task {self.id}: {shown} demonstration{'s' * (shown > 1)}, {asked} test input{'s' * (asked > 1)}>"
+        return f"{self.id}: {shown} demonstration{'s' * (shown != 1)}, {asked} test input{'s' * (asked != 1)}"
+
+    def __repr__(self) -> str:
+        return f"<Task {self.title}>"
 
     def __str__(self) -> str:
         from charm.tasks.pictures import task_text

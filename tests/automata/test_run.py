@@ -26,12 +26,12 @@ from charm.commands import car
 from charm.commands.evaluate import run_evaluate
 from charm.commands.train import run_train
 from charm.devices import Place
-from charm.drawing.terminal import marked_text
 from charm.errors import CharmError
 from charm.evaluation.decode import collect
 from charm.evaluation.protocols import Ballot
 from charm.evaluation.ranking import rank
 from charm.paper.counts import check_paper
+from charm.tasks.pictures import marked_lines
 from tests.toy.automata import MEMORIES, toy_config, write_toy_benchmark
 
 HERE = Place(torch.device("cpu"))
@@ -165,15 +165,15 @@ def test_a_run_shows_its_answers_with_wrong_cells_marked(run: Path, home: Path) 
         assert one.voters == 8
         assert ("never trained" in str(one)) != one.combination.trained
         assert f"{one.wrong} of {one.truth.size} cells wrong" in str(one)
-        assert marked_text(one.answer, one.truth).plain.count("!") == one.wrong
+        assert "".join(marked_lines(one.answer, one.truth)).count("!") == one.wrong
     with pytest.raises(CharmError, match=r"0\.\.3"):
         predictions(run, rule, HELD_OUT, HERE)
 
 
 def test_marks_stand_at_wrong_cells() -> None:
     answer, truth = np.array([[0, 1], [2, 1]], np.uint8), np.array([[0, 1], [1, 1]], np.uint8)
-    assert marked_text(answer, truth).plain == "0 1 \n2!1 "
-    assert marked_text(answer[:1, :1], truth).plain == "0 ?!\n?!?!"
+    assert marked_lines(answer, truth) == ["0 1 ", "2!1 "]
+    assert marked_lines(answer[:1, :1], truth) == ["0 ?!", "?!?!"]
     one = Prediction(Combination(parse_rule("B3/S23"), 1, True), truth, truth, answer, 1, 1)
     assert (one.wrong, one._replace(answer=answer[:1, :1]).wrong) == (1, 3)
 

@@ -4,6 +4,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from unittest.mock import Mock
 from xml.etree import ElementTree
 
 import numpy as np
@@ -21,10 +22,11 @@ from charm.drawing.grids import (
     panel_svg,
     task_panel,
 )
-from charm.drawing.terminal import TaskText, canvas_text, grid_text, table_text
+from charm.drawing.terminal import table_text
 from charm.errors import CharmError
 from charm.tables import Table
 from charm.tasks.canvas import BOUNDARY, PAD, place
+from charm.tasks.pictures import canvas_lines, grid_lines, task_text, terminal_color
 from charm.tasks.task import Pair, Task
 from charm.tasks.view import View
 
@@ -101,38 +103,55 @@ def overlap(panel: Panel) -> bool:
 # The terminal
 
 
-def test_grid_text_reads_as_digits_without_colour() -> None:
-    grid = np.arange(10, dtype=np.uint8).reshape(2, 5)
-    assert printed(grid_text(grid), 40).split() == list("0123456789")
-    assert [len(line) for line in grid_text(grid).plain.splitlines()] == [10, 10]
+def test_grids_read_as_digits_without_colour() -> None:
+    assert grid_lines(np.arange(10, dtype=np.uint8).reshape(2, 5)) == ["0 1 2 3 4 ", "5 6 7 8 9 "]
+    assert grid_lines(None) == ["? "]
 
 
-def test_grid_text_hides_digits_in_colour_unless_asked() -> None:
-    grid = np.array([[4]], np.uint8)
-    yellow = "2;255;220;0"
-    assert f"\x1b[38;{yellow};48;{yellow}m4 " in printed(grid_text(grid), 40, color=True)
-    assert f"\x1b[38;2;0;0;0;48;{yellow}m4 " in printed(grid_text(grid, digits=True), 40, color=True)
+def in_colors(monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv("COLORTERM", kind)
+    monkeypatch.setattr("sys.stdout", Mock(isatty=lambda: True))
+
+
+def test_digits_are_hidden_in_colour_unless_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    grid, yellow = np.array([[4]], np.uint8), "2;255;220;0"
+    in_colors(monkeypatch, "truecolor")
+    assert grid_lines(grid) == [f"\x1b[38;{yellow};48;{yellow}m4 \x1b[0m"]
+    assert grid_lines(grid, digits=True) == [f"\x1b[38;2;0;0;0;48;{yellow}m4 \x1b[0m"]
+
+
+def test_terminals_of_256_colours_get_the_nearest_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    in_colors(monkeypatch, "")
+    levels = np.array([0, 95, 135, 175, 215, 255])
+    numbers = [int(terminal_color(color).removeprefix("5;")) for color in PALETTE]
+    for color, number in zip(PALETTE, numbers, strict=True):
+        nearest = [int(np.abs(levels - part).argmin()) for part in bytes.fromhex(color[1:])]
+        assert number == 16 + np.dot([36, 6, 1], nearest)
+    assert len(set(numbers)) == len(PALETTE)
+    assert grid_lines(np.array([[4]], np.uint8)) == ["\x1b[38;5;220;48;5;220m4 \x1b[0m"]
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert grid_lines(np.array([[4]], np.uint8)) == ["4 "]
 
 
 @pytest.mark.parametrize("width", [60, 80, 130, 250])
 @pytest.mark.parametrize("task", [TASK, WIDE])
-def test_task_text_shows_every_cell_at_any_width(task: Task, width: int) -> None:
-    text = printed(TaskText(task), width)
-    lines = text.splitlines()
+def test_a_task_shows_every_cell_at_any_width(task: Task, width: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
+    lines = task_text(task).splitlines()
     assert max(map(len, lines)) <= width
-    assert lines[0].startswith(f"{task.id}: {len(task.train)} demonstrations, 1 test")
+    assert lines[0] == f"{task.id}: {len(task.train)} demonstrations, 1 test input"
     # Lines of cells contain only digits and arrows; each digit that was put in is printed.
     digits = sorted("".join(line for line in lines[1:] if "train" not in line and "test" not in line))
     expected = sorted(str(cell) for pair in task.pairs for grid in pair.grids() for cell in grid.flat)
     assert [digit for digit in digits if digit.isdigit()] == expected
 
 
-def test_task_text_side_by_side() -> None:
+def test_pairs_of_a_task_have_their_sizes() -> None:
     task = random_task((1, 2), (1, 2), (1, 3), (1, 1), task_id="[red]x")
     input_0, output_0, input_1, _ = (" ".join(map(str, grid[0])) for pair in task.pairs for grid in pair.grids())
-    lines = [line.rstrip() for line in printed(TaskText(task.blind()), 80).splitlines()]
-    assert lines == [
-        "[red]x: 1 demonstration, 1 test",
+    assert [line.rstrip() for line in task_text(task.blind()).splitlines()] == [
+        "[red]x: 1 demonstration, 1 test input",
         "",
         "train 0: 1x2 → 1x2",
         f"{input_0}  → {output_0}",
@@ -142,10 +161,13 @@ def test_task_text_side_by_side() -> None:
     ]
 
 
-def test_canvas_text() -> None:
+def test_an_id_cannot_command_a_terminal() -> None:
+    assert task_text(random_task((1, 1), (1, 1), task_id="\x1b[2J")).startswith("\\x1b[2J: ")
+
+
+def test_a_canvas_shows_its_padding_and_boundary() -> None:
     tokens = place(np.array([[7, 0]], np.uint8), side=4, top=1, left=1)
-    expected = ["· · · · ", "· 7 0 ▒▒", "· ▒▒▒▒· ", "· · · · "]
-    assert canvas_text(tokens).plain.splitlines() == expected
+    assert canvas_lines(tokens) == ["· · · · ", "· 7 0 ▒▒", "· ▒▒▒▒· ", "· · · · "]
 
 
 # SVG
@@ -165,7 +187,7 @@ def test_task_svg_text() -> None:
     task = Task("<b>&\x01\ud800", TASK.train[:1], TASK.test)
     texts = [node.text for node in ElementTree.fromstring(panel_svg(task_panel(task.blind()))).iter(f"{SVG}text")]
     assert texts == [
-        "<b>&\ufffd\ufffd: 1 demonstration, 1 test",
+        "<b>&\ufffd\ufffd: 1 demonstration, 1 test input",
         "train 0: 3x3 → 2x7",
         "→",
         "test 0: 5x5 → ?",
