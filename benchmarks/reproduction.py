@@ -11,11 +11,12 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
+from benchmarks.paper_record import record_name
 from benchmarks.records import ResultRecord, read_records
 from charm.errors import CharmError
 from charm.files import write_atomically
 from charm.paper.comparison import claim_side, claim_text, paired_difference, verdict
-from charm.paper.plans import Reproduction, record_name
+from charm.paper.plans import Reproduction
 from charm.paper.runs import ARC1_ANSWERS, MEASURED, SIZE_NAMES, SIZES, VARIANTS, SizeName
 from charm.paper.tables import EMERGED, TABLES, Ours, PaperClaim, PaperTable
 from charm.solving.scores import interval
@@ -151,7 +152,7 @@ def _details(row: PaperTable, records: Mapping[str, ResultRecord]) -> list[str]:
 
 
 def reproduced(row: PaperTable, records: Mapping[str, ResultRecord]) -> dict[str, str]:
-    """Return the scores of each record that `charm reproduce --record` wrote for this table, by the record's name.
+    """Return the scores of each record that `benchmarks/paper_record.py` wrote for this table, by the record's name.
 
     A figure has those of the tables whose runs it draws.
     """

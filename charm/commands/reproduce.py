@@ -28,7 +28,6 @@ def reproduce(
     slurm_settings: Annotated[tuple[str, ...], flag("KEY=VALUE ...", "none")] = (),
     device: Device = "auto",
     out: Annotated[Path, flag("DIR")] = Path("runs/reproduce"),
-    record: Annotated[Path | None, flag("DIR", "none")] = None,
     json: Json = False,
     data: Data = None,
 ) -> None:
@@ -52,7 +51,6 @@ def reproduce(
         slurm: hand the runs to a cluster as an array job, with submitit.
         slurm_settings: settings of submitit's executor, such as slurm_partition=gpu or timeout_min=600.
         out: folder of results and runs.
-        record: also write the scores as a record for the reproduction page, as in benchmarks/results.
     """
     from charm.paper.plans import Reproduction, catalogue
     from charm.report.measurements import draw_reproduced
@@ -68,7 +66,7 @@ def reproduce(
         print(plan.submit(device, jobs, slurm_settings))
     else:
         failed = [] if show else _run(plan, device, jobs, json)
-        drawn = [*map(str, draw_reproduced(plan)), *map(str, plan.record(record) if record else ())]
+        drawn = map(str, draw_reproduced(plan))
         output(json, [one.to_json() for one in plan.comparisons()], *plan.shown(), *drawn)
         if failed:
             raise CharmError(f"{len(failed)} runs failed, the first: {failed[0]}")

@@ -5,7 +5,6 @@ Missing runs are made several at a time on this machine, or on a cluster with Sl
 
 from __future__ import annotations
 
-import json
 import os
 import shlex
 import subprocess
@@ -24,7 +23,7 @@ from charm.config import flag_words, flags_between
 from charm.devices import place
 from charm.domains import domain_of_preset
 from charm.errors import CharmError
-from charm.files import terminates_as_interrupt, write_atomically
+from charm.files import terminates_as_interrupt
 from charm.paper.comparison import MOST_SEEDS, Comparison
 from charm.paper.runs import SizeName
 from charm.paper.tables import TABLES, PaperTable
@@ -37,7 +36,6 @@ CPU_SIZES = ("smoke", "cpu")
 GRACE = 30.0  # seconds in which a stopped run must write its checkpoint
 POLL = 0.5
 LOG = "log.txt"  # in the folder of a run: what its process printed
-CURVE = ("step", "loss", "token_loss", "exact_accuracy")  # of a curve, in a record; scores along the way too
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,49 +161,6 @@ class Reproduction:
                 yield claims
             if told := comparison.alone_text():
                 yield told
-
-    def record(self, folder: Path) -> list[Path]:
-        """Write finished results as records for the reproduction page, one for each table; return the files."""
-        return [self._record(comparison, folder) for comparison in self.comparisons()]
-
-    def _record(self, comparison: Comparison, folder: Path) -> Path:
-        label, size = comparison.table.label, self.shelf.size
-        found = {key: some for key, some in comparison.results.items() if some}
-        seeds = sorted(set.intersection(*map(set, found.values()))) if found else []
-        if not seeds:
-            raise CharmError(f"{label}: no seed is finished for all variants; use --variants to leave some out")
-        lines = [line for line in comparison.table.runs if line.key in found]
-        # Lines may share a run; keys differ by the prefix of their scores.
-        by_run = {line.run: found[line.key] for line in lines}
-        runs = [some[seed] for some in by_run.values() for seed in seeds]
-        measured = [(line, measure) for line in lines for measure in line.paper or comparison.table.measures]
-        scores = {f"{line.key} {measure}": comparison.scores(line, measure) for line, measure in measured}
-        numbers = {name: [one[seed] for seed in seeds] for name, one in scores.items() if {*seeds} <= {*one}}
-        chosen = dict.fromkeys(line.variant.name for line in lines)
-        given = f" --variants {' '.join(chosen)}" if len(lines) < len(TABLES[label].runs) else ""
-        at_once = max(run.get("at_once", 1) for run in runs)
-        command = f"charm reproduce {label} --size {size} --seeds {len(seeds)} --jobs {at_once}{given}"
-        record: Result = {"what": f"{label}, size {size}", "command": command}
-        record["size"] = "; ".join(sorted({line.variant.size(size).about for line in lines}))
-        record["machine"] = ", ".join(sorted({run["machine"] for run in runs}))
-        record |= {"date": max(run["date"] for run in runs), "seeds": seeds, "numbers": numbers}
-        path = folder / f"{record_name(label, size)}.json"
-        text = ",\n".join(f"  {json.dumps(_without_details(run, seeds[0]))}" for run in runs)
-        write_atomically(path, f'{json.dumps(record, indent=1)[:-2]},\n "runs": [\n{text}\n ]\n}}\n')
-        return path
-
-
-def _without_details(run: Result, first: int) -> Result:
-    """Return a run as a record has it: settings are those of the variant's first seed but for the seed."""
-    names = {name for line in run.get("curve", ()) for name in line if name in CURVE or name.startswith("evaluation/")}
-    curve = [{name: value for name, value in line.items() if name in names} for line in run.get("curve", ())]
-    kept = {name: value for name, value in run.items() if name != "settings" or run["seed"] == first}
-    return {**kept, "curve": curve}
-
-
-def record_name(label: str, size: SizeName) -> str:
-    """Return the name of the record that the reproduction page looks for."""
-    return f"{label.partition(':')[2]}_{size}"
 
 
 def _sources(label: str) -> list[str]:

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from benchmarks import paper_record
 from benchmarks.records import read_records
 from benchmarks.reproduction import reproduced, verdict_of
 from charm.automata.benchmark import BenchmarkConfig
@@ -405,8 +406,8 @@ def test_a_record_reaches_the_page(shelf: Shelf, capsys: pytest.CaptureFixture[s
             write_sealed(path, {**read_sealed(path), **more})
     store(shelf, "train.cose", 2, pass_2=99.0)  # a seed that the other lacks does not count
     folder = shelf.out / "records"
-    words = ["reproduce", LABEL, "--size", "smoke", "--seeds", "2", "--variants", "table", "cose", "--show"]
-    main([*words, "--out", str(shelf.out), "--record", str(folder)])
+    words = [LABEL, "--size", "smoke", "--seeds", "2", "--variants", "table", "cose"]
+    paper_record.main([str(folder), *words, "--out", str(shelf.out)])
     assert "cose-arc1training-ablations_smoke.json" in capsys.readouterr().out
     records = read_records(folder)
     (name,) = records
@@ -464,7 +465,8 @@ def test_records_of_automata_and_text_reach_their_rows(tmp_path: Path) -> None:
     for label in labels:
         names = ["d12-engram-x5", "d12-cose-x5", "d12-engram-x5-4640M", "d12-cose-x5-4640M"]
         chosen = ["--variants", *names] if label.endswith("budget") else []
-        main(["reproduce", label, *chosen, "--show", "--out", str(tmp_path), "--record", str(records)])
+        main(["reproduce", label, *chosen, "--show", "--out", str(tmp_path)])
+        paper_record.main([str(records), label, *chosen, "--out", str(tmp_path)])
     found = read_records(records)
     assert len(found) == len(labels)
     rows = {label: verdict_of(replace(TABLES[label], ours=()), found) for label in labels}
