@@ -52,7 +52,7 @@ def results(text: str) -> Iterator[Result]:
         system, score, dollars = (_cells(line)[place] for place in places)
         prices, scores = _numbers(dollars), _numbers(score)
         if prices and scores and PART not in system:
-            name = system.partition(" (")[0].partition(" with ")[0]
+            name = re.split(r" \(| with | after ", system)[0]
             yield Result(name, scores, prices)
 
 
