@@ -872,6 +872,7 @@ COUNTED = {
 # What the text of an entry says with a decimal point that its records do not have: settings, sizes, others' numbers,
 # and probes whose numbers stand there alone.
 TOLD = {
+    "2026-11-20: is a larger base better on a laptop": ("has 25.7 million parameters and `base` 6.6 million",),
     "2026-11-18: how many tasks": ("48 to 150 and 2.9 seconds", "earlier run with 2.9 seconds"),
     "2026-11-18: does the quickstart": ("One task of 18 is 5.6 points",),
     "2026-11-17: what does `base`": ("nothing to adopt it fell, too (61.0 to 56.0)",),
