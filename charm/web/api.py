@@ -302,7 +302,8 @@ def run_json(library: Library, query: Query, now: float | None = None) -> JsonOb
     lines = read_metrics(run)
     planned = read_sealed(run / "config.json").get("steps")
     steps: int | None = planned if isinstance(planned, int) else None
-    step = int(lines[-1]["step"]) if lines else 0
+    kept = steps_of(run)
+    step = max([int(lines[-1]["step"]) if lines else 0, *kept])  # the last lines may be lost
     rate = updates_per_second(lines)
     newest = domain.get("headline")
     drawn = [(title, curve(lines, name), share) for name, (title, share) in domain.get("curves").items()]
@@ -317,7 +318,7 @@ def run_json(library: Library, query: Query, now: float | None = None) -> JsonOb
         "speed": [speed.replace("_", " "), curve(lines, speed)[-1][1]] if speed else None,
         "seconds_left": max(steps - step, 0) / rate if rate and steps is not None else None,
         "seconds_since": max((time.time() if now is None else now) - written[-1], 0.0) if written else None,
-        "checkpoints": len(steps_of(run)),
+        "checkpoints": len(kept),
         "evaluation": (newest(run) if newest else None) or newest_scores(lines),
         "voted": domain.solves_tasks and any((run / "votes").glob("step_*/loops_*/rank_*.npz")),
         # SVG of numbers and our own titles, which are escaped.

@@ -177,6 +177,8 @@ def test_a_half_written_line_changes_nothing(tmp_path: Path) -> None:
     (run / "metrics.jsonl").unlink()
     assert status(run)["step"] == 0
     assert status(run)["curves"] == []
+    (run / "checkpoints" / "step_000000004").mkdir(parents=True)
+    assert status(run)["step"] == 4  # the lines are lost, the updates are not
 
 
 @pytest.mark.parametrize(
