@@ -12,6 +12,7 @@ from charm.config import read_run_config, read_settings, to_json
 from charm.devices import Place
 from charm.errors import CharmError, charm_errors
 from charm.files import lock_folder, read_sealed, sweep, write_sealed
+from charm.progress import say
 from charm.runs.checkpoint import clean, steps_of
 from charm.runs.config import EngineConfig
 from charm.version import __version__
@@ -136,8 +137,12 @@ def write_result(
     path: Path, found: Mapping[str, Any], run: Path, data: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:
     """Write a result of a run with the versions of CHARM and of its data, or of the record `data`; return it all."""
-    record = read_sealed(run / "data.json") if data is None and (run / "data.json").is_file() else data
-    result = {**found, "charm": __version__, "data": _versions(record or {})}
+    learned = run / "data.json"
+    if data is None and learned.is_file():
+        data = read_sealed(learned)
+    elif data is None:
+        say(f"{learned} is missing: the result does not name the data of its run")
+    result = {**found, "charm": __version__, "data": _versions(data or {})}
     write_sealed(path, result)
     return result
 
