@@ -469,6 +469,8 @@ def learn(name: str, options: argparse.Namespace) -> None:
             torch.cuda.synchronize()
         time.sleep(max(0.0, options.at - time.time()))
         seconds = options.end - time.time() if options.end else options.seconds
+        if seconds <= 0:
+            raise SystemExit(f"{name}: --end had passed before learning could start")
         began, updates, probes, lines = time.monotonic(), 0, [*PROBED], []
         losses: list[Tensor] = []
         while (passed := (time.monotonic() - began) / seconds) < 1:
